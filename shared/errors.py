@@ -1,8 +1,8 @@
 """The error tree. Each class states what happened, whether anything was sent, and whether to try again.
 
     BridgeError
-    ├ SettingsError · InvalidEvent · BadSignature · NotFound · LeaseOver · Outdated · NotYet
-    ├ LockBusy ─ NotBegun
+    ├ SettingsError · InvalidEvent · BadSignature · NotFound · LeaseExpired · Outdated · NotYet
+    ├ LockBusy ─ NotStarted
     ├ TemplateError (problem, line, column)
     └ TrackerError (method, path, status, errors)
       ├ TrackerOutage
@@ -100,11 +100,11 @@ class LockBusy(BridgeError):
     """Another worker holds the lock. This is no fault: the holder checks for new events after it releases the lock."""
 
 
-class NotBegun(LockBusy):
+class NotStarted(LockBusy):
     """The step may not start: the process is stopping, or the circuit breaker has opened. Nothing was sent."""
 
 
-class LeaseOver(BridgeError):
+class LeaseExpired(BridgeError):
     """A claim's lease ran out before the send; this call sent nothing."""
 
 

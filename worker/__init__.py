@@ -1,1 +1,1 @@
-"""The process that sends to the tracker, and the one that starts what is due."""
+"""The worker process, which sends to the tracker, and beat, which starts periodic jobs."""

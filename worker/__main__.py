@@ -1,4 +1,4 @@
-"""`python -m worker worker|beat`: what the command line replaces itself with."""
+"""`python -m worker worker|beat`, with which the command line replaces its own process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def main() -> int:
         from worker.start import begin
 
         if arguments.process == "beat":
-            from worker.beat import beat  # of each process what it needs itself
+            from worker.beat import beat  # each process imports only its own modules
         else:
             from worker.process import work
 

@@ -1,4 +1,4 @@
-"""Whether this worker can open the stored API key: one with other SECRET_KEYS takes no tickets, and stops no other."""
+"""Whether this worker can open the stored API key: if not, it takes no tickets, but other workers continue."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ log = get_logger("worker")
 
 
 class Ability:
-    """Notes that the key cannot be opened, says so with a heartbeat, and looks until it can.
+    """Records that the key cannot be opened, reports it by heartbeats, and retries until it can.
 
     Args:
-        heartbeats: where that is said.
+        heartbeats: where that is reported.
         look: opens the key; raises a SettingsError if it cannot be opened.
-        stopping: set once the process is to end.
+        stopping: set once the process must end.
     """
 
     def __init__(self, heartbeats: Heartbeats, look: Callable[[], object], stopping: threading.Event) -> None:
@@ -41,7 +41,7 @@ class Ability:
         """Take no more tickets until the key can be opened.
 
         Args:
-            why: what kept it from being opened.
+            why: why it could not be opened.
         """
         with self._change:
             if not self._able.is_set():
@@ -51,7 +51,7 @@ class Ability:
         threading.Thread(target=self._look_until_able, daemon=True, name="ability").start()
 
     def wait(self) -> bool:
-        """Wait until the key can be opened; False: the process is to end before that."""
+        """Wait until the key can be opened; return False if the process must end before that."""
         while not self._able.wait(1.0):
             if self._stopping.is_set():
                 return False

@@ -1,4 +1,4 @@
-"""Wires the worker's process: the one place where its collaborators are built."""
+"""The wiring of the worker process: the one place where its collaborators are built."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ from worker.sweep import Sweep
 from worker.ticket.enrichment import Completion
 
 MOST_CALLS_AT_THE_DATABASE = 16
-"""Threads of calls that are at the database at once: few are, and a server has a hundred connections."""
+"""The call threads that use the database at once: only a few do, and a server has a hundred connections."""
 
 
 @dataclass(frozen=True)
 class Worker:
-    """Everything a worker process works with.
+    """Everything that a worker process uses.
 
     Attributes:
-        lookup: the helpdesk, None if none can be asked.
-        scheduler: works on the tickets that messages name.
-        meter: of its calls.
-        limit: how many calls it makes at once.
-        stopping: set once the process is to end.
+        lookup: the client of the help desk's API, or None if there is none.
+        scheduler: syncs the tickets that messages name.
+        meter: measures its calls.
+        limit: limits how many calls it makes at once.
+        stopping: set once the process must end.
         ability: whether it can open the stored API key.
-        progress: looks whether its work goes on.
+        progress: checks that its work makes progress.
         waiting: returns how many messages wait in its queues.
     """
 
@@ -76,9 +76,9 @@ class Worker:
     ability: Ability
 
     def still_due(self, ticket_ids: list[int]) -> list[int]:
-        """Return those of some tickets of which an event is due; all of them if the database does not tell.
+        """Return the tickets that have a due event, or all of them if the database fails.
 
-        What the sweep has notified waits behind the messages of a backlog, which are of the same tickets.
+        The sweep's messages wait behind a backlog of messages for the same tickets, which may be done by then.
         """
         try:
             with self.store.transaction() as tx:
@@ -94,7 +94,7 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
     Args:
         settings: the process's settings.
         installation: the id of the installation whose tickets it works on.
-        concurrency: calls at the same time.
+        concurrency: the most calls at the same time.
     """
     app = make_celery(settings, installation)
     redis = make_redis(settings, lambda: installation)
@@ -167,5 +167,5 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
 
 
 def _give_up() -> None:
-    """End the process, to be started again. Its claims are resolved as after any crash."""
+    """End the process, so that it is restarted. Its claims are resolved as after any crash."""
     os._exit(EXIT_CODE)

@@ -1,4 +1,4 @@
-"""Beat: Celery's, which ends when it is told to."""
+"""Beat: Celery's beat, with changes so that it serves every installation and ends when it is told to."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from worker.health import Health
 from worker.monitor import monitored
 
 AT_WORK_S = 60.0
-"""A worker gives a heartbeat every ten seconds; what is sent to an installation without one would only pile up."""
+"""A worker sends a heartbeat every ten seconds; messages to an installation without one would only pile up."""
 
 
 def beat(settings: Settings) -> int:
-    """Run beat without a file of its own: every entry is an interval, and a restart only begins them again.
+    """Run beat without a schedule file: every entry is an interval, and a restart only starts the intervals again.
 
     Args:
         settings: the process's settings.
@@ -56,9 +56,9 @@ def beat(settings: Settings) -> int:
 
 
 def schedule(settings: Settings) -> dict[str, dict[str, Any]]:
-    """Return what beat sends, and when; a message that no worker has taken when the next one is due expires.
+    """Return the tasks that beat sends, and when; a message expires if no worker takes it before the next one.
 
-    A worker looks itself whether anything is due, so that a second beat is harmless.
+    A worker checks itself whether work is due, so a second beat is harmless.
     """
     seconds = settings.sweep_interval
     return {
@@ -68,15 +68,15 @@ def schedule(settings: Settings) -> dict[str, dict[str, Any]]:
 
 
 class EachInstallation(Scheduler):  # type: ignore[misc]
-    """Celery's scheduler, which sends what is due to every installation that is at work on this Redis.
+    """Celery's scheduler, which sends due tasks to every installation that is active on this Redis.
 
-    A beat has no database, so that it belongs to no installation; whose workers are at work it sees in Redis. Several
-    beats are harmless: a worker sweeps once in an interval.
+    A beat has no database, so it belongs to no installation; heartbeats in Redis show which installations have active
+    workers. Several beats are harmless: the workers sweep once per interval.
 
     Args:
         settings: the process's settings.
-        heartbeats: tells which installations there are.
-        options: as Celery's own has them.
+        heartbeats: returns the active installations.
+        options: the options of Celery's scheduler.
     """
 
     def __init__(self, settings: Settings, heartbeats: Heartbeats, **options: Any) -> None:
@@ -85,23 +85,23 @@ class EachInstallation(Scheduler):  # type: ignore[misc]
         super().__init__(**options)
 
     def send_task(self, *arguments: Any, **options: Any) -> None:
-        """Send a task to each; those that were known before, if Redis cannot be asked: the broker may be another."""
+        """Send a task to each installation; if Redis fails, to the last known ones, since the broker may still work."""
         with suppress(RedisError):
             self._known = self._heartbeats.installations(AT_WORK_S)
         for one in self._known:
-            queue = queue_of(self._settings, one, has_priority=True)  # a backlog does not hold it up
+            queue = queue_of(self._settings, one, has_priority=True)  # a backlog does not delay it
             super().send_task(*arguments, **{**options, "queue": queue})
 
 
 class Beat(celery.apps.beat.Beat):  # type: ignore[misc]
-    """Celery's beat, which ends when it is told to, also while it waits for the broker.
+    """Celery's beat, which ends when it is told to, even while it waits for the broker.
 
-    Celery's own handler closes the connection while another thread reads from it. Beat takes the error for a message
-    that could not be sent, and goes on.
+    Celery's own handler closes the connection while another thread reads from it. Beat treats the error as a message
+    that could not be sent, and continues.
     """
 
     def install_sync_handler(self, service: Service) -> None:
-        """Have SIGTERM and SIGINT end the loop in any case, and at once where nothing stands between."""
+        """Make SIGTERM and SIGINT end the loop: at once, or at its next check if the exit is caught on the way."""
 
         def end(*_: object) -> None:
             service.stop()

@@ -16,8 +16,8 @@ from worker.periodic import PeriodicJob
 
 log = get_logger("tasks")
 PATIENCE_S = 0.5
-"""For so long a message waits for room in the scheduler. Then it goes back to the end of its queue, so that what a
-person waits for is taken from the other queue soon, however slow the tracker is."""
+"""Seconds that a message waits for room in the scheduler. Then it returns to the end of its queue, so that the priority
+queue is soon read again, however slow the tracker is."""
 
 
 def register(app: Celery, worker: Worker, jobs: Mapping[str, PeriodicJob]) -> None:
@@ -25,8 +25,8 @@ def register(app: Celery, worker: Worker, jobs: Mapping[str, PeriodicJob]) -> No
 
     Args:
         app: the application.
-        worker: takes the tickets.
-        jobs: by the name of its task, each job that beat asks for.
+        worker: syncs the tickets.
+        jobs: by task name, the jobs that beat triggers.
     """
     task = partial(app.task, shared=False)
 
@@ -39,7 +39,7 @@ def register(app: Celery, worker: Worker, jobs: Mapping[str, PeriodicJob]) -> No
         has_priority: object = False,
         **_: object,
     ) -> None:
-        """Hand tickets over to the scheduler; the message may then be gone: the sweep notifies again."""
+        """Pass tickets to the scheduler; the message may be lost after that, since the sweep notifies again."""
         tickets, first = tickets_in(ticket_ids), has_priority is True
         notified_by = read_of_tickets(traces, tickets)
         with worker.progress.at_work():
@@ -55,7 +55,7 @@ def register(app: Celery, worker: Worker, jobs: Mapping[str, PeriodicJob]) -> No
     def register_job(name: str, job: PeriodicJob) -> None:
         @task(name=name)  # type: ignore[untyped-decorator]
         def run_soon(**_: object) -> None:
-            """Have the job run in its own thread: here it would take the place of tickets."""
+            """Trigger the job in its own thread: in this one it would block ticket messages."""
             with worker.progress.at_work():
                 job.run_soon()
 
@@ -64,7 +64,7 @@ def register(app: Celery, worker: Worker, jobs: Mapping[str, PeriodicJob]) -> No
 
 
 def tickets_in(named: object) -> list[int]:
-    """Return the tickets that a message names; anyone who can write to the broker may have sent it.
+    """Return the valid ticket ids in a message; anyone who can write to the broker may have sent it.
 
     Args:
         named: the message's `ticket_ids`.

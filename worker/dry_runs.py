@@ -1,4 +1,4 @@
-"""Deletes, beside the sweep, what dry runs have left on the tracker."""
+"""Deletes objects that dry runs have left on the tracker."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ log = get_logger("dryrun")
 
 
 def clean_dry_runs(worker: Worker) -> int:
-    """Delete some of what is left, but never while the tracker is left in peace; return how many are gone.
+    """Delete some of the leftover objects, but only if the circuit breaker is closed; return how many are gone.
 
-    No failure gets out of it: the sweep has more important things to do.
+    It raises no error, since the rest of the maintenance is more important.
     """
     try:
         if worker.breaker.current():

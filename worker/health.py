@@ -1,7 +1,7 @@
-"""The health check: one thread looks whether this process makes progress, shows that it does, or ends the process.
+"""The health check: a thread that checks whether this process makes progress, reports that, or ends the process.
 
-It feeds systemd's watchdog and the heartbeat file. A worker that waits for the circuit breaker, the rate limit, the
-database or a key that cannot be opened makes progress as far as this check goes.
+It feeds systemd's watchdog and the heartbeat file. For this check, a worker that waits for the circuit breaker, the
+rate limiter, the database or a key that cannot be opened makes progress.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from shared.telemetry.logs import get_logger
 log = get_logger("health")
 LOOK_S = 5.0
 STARVING_LOOKS = 12
-"""After so many looks, a minute, a worker ends that is handed nothing while messages wait."""
+"""The number of checks (one minute) after which a worker ends that gets no message although messages wait."""
 
 EXIT_CODE = 75
 """EX_TEMPFAIL: the supervisor should start it again."""
 
 
 class NoProgress(Exception):
-    """This process makes no progress and ends, to be started again."""
+    """This process makes no progress and ends, so that it is restarted."""
 
 
 class Health:
-    """Looks every few seconds, in a thread of its own, how this process is.
+    """Checks every few seconds, in a thread of its own, whether this process is healthy.
 
     Args:
-        heartbeat_path: the file that is touched as long as the process is well; None: there is none.
+        heartbeat_path: the file that is touched while the process is healthy, or None.
 
     Attributes:
-        look: returns whether the process is well; raises `NoProgress` if it is to end. A worker sets it.
+        look: returns whether the process is healthy; raises `NoProgress` if it must end. A worker sets it.
     """
 
     def __init__(self, heartbeat_path: str | None) -> None:
@@ -45,7 +45,7 @@ class Health:
         self.look: Callable[[], bool] = lambda: True
 
     def start(self) -> None:
-        """Tell systemd that the process is ready, and look from now on."""
+        """Tell systemd that the process is ready, and start the checks."""
         threading.Thread(target=self._keep_looking, daemon=True, name="health").start()
         notify(READY)
 
@@ -71,11 +71,11 @@ class Health:
 
 
 class Progress(Protocol):
-    """What runs the tickets that a worker has taken.
+    """The scheduler of a worker's tickets, as the health check sees it.
 
     Attributes:
-        is_at_work: whether it has anything to do.
-        stuck_since: since when it has waited for what takes longer than anything does; None: it does not.
+        is_at_work: whether it has any work.
+        stuck_since: since when it has waited, if that is longer than any wait can take; else None.
     """
 
     @property
@@ -85,9 +85,9 @@ class Progress(Protocol):
 
 
 class ProgressCheck:
-    """Looks at a worker: whether what it has begun goes on, and whether it is handed what waits.
+    """Checks whether a worker's running work makes progress, and whether the worker gets messages that wait.
 
-    After a broken connection, Celery has been seen to look alive and never to ask for a message again.
+    After a broken connection, Celery has been seen to look alive and never fetch a message again.
 
     Args:
         scheduler: runs the tickets.
@@ -103,7 +103,7 @@ class ProgressCheck:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Count a Celery task as long as it runs."""
+        """Count a Celery task while it runs."""
         with self._change:
             self._at_work += 1
             self._begun += 1
@@ -114,12 +114,12 @@ class ProgressCheck:
                 self._at_work -= 1
 
     def look(self) -> bool:
-        """Return whether the worker is well, at regular intervals.
+        """Return whether the worker is healthy; to be called at regular intervals.
 
-        Looks are counted, and not seconds: a process that was frozen only seems to have waited.
+        It counts calls and not seconds, because a process that was frozen only seems to have waited.
 
         Raises:
-            NoProgress: it is stuck, or is handed nothing.
+            NoProgress: if the worker is stuck, or gets no messages.
         """
         before, self._stuck_since = self._stuck_since, self._scheduler.stuck_since
         if self._stuck_since is not None:

@@ -1,4 +1,4 @@
-"""What is due by the age of its last success and not by a tick: pruning, the metadata, comparing with the helpdesk."""
+"""Jobs that are due by the age of their last success: pruning, metadata, comparison with the help desk."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ log = get_logger("maintenance")
 PRUNED = f"{OURS}pruned"
 PRUNE_INTERVAL_S = 3600
 PRUNE_AGAIN_S = 60
-"""Where more was past its retention than is deleted in one go."""
+"""The interval if more rows are past their retention than one run deletes."""
 RECONCILED = "reconcile"
 RECONCILE_INTERVAL_S = 86400
 RECONCILE_AGAIN_S = 3600
-"""Seconds between checks of what is due, and before a repetition after a failure."""
+"""Seconds between checks whether the comparison is due, and so before a retry after a failure."""
 
 
 def do_maintenance(worker: Worker) -> None:
-    """Do what is due; safe to call at any time from any process, since locks let one do it.
+    """Run the due jobs; safe to call at any time from any process, since locks let only one process run them.
 
     Raises:
-        SQLAlchemyError, RedisError: the next one who looks tries again.
+        SQLAlchemyError, RedisError: if the database or Redis fails; the next run tries again.
     """
     prune(worker)
     sync_metadata(worker)
@@ -35,7 +35,7 @@ def do_maintenance(worker: Worker) -> None:
 
 
 def sync_metadata(worker: Worker) -> bool:
-    """Synchronise the tracker's metadata if that is due and the tracker is not left in peace; True if it was."""
+    """Synchronise the tracker's metadata if it is due and the circuit breaker is closed; return whether it was done."""
     interval = worker.settings.metadata_interval
     if not is_due(worker.store, interval) or worker.breaker.current():
         return False
@@ -43,7 +43,7 @@ def sync_metadata(worker: Worker) -> bool:
 
 
 def prune(worker: Worker) -> bool:
-    """Delete what is past its retention if that is due; True if it was."""
+    """Delete rows that are past their retention if that is due; return whether it was done."""
     redis, pruned = worker.redis, key_of(worker.redis, PRUNED)
     try:
         with worker.locks.hold("prune"):
@@ -61,10 +61,10 @@ def prune(worker: Worker) -> bool:
 
 
 def compare_with_helpdesk(worker: Worker) -> bool:
-    """Forward once a day what the helpdesk has and no event told of; True if it was done.
+    """Compare the help desk with the journal once a day, and append missing changes; return whether it was done.
 
-    The first time it only sets the mark from which on events should have come in: what was before is for a person to
-    import.
+    The first run only sets the time from which events should have arrived. A person must import earlier changes
+    explicitly.
     """
     if worker.lookup is None or not worker.locks.once(RECONCILED, RECONCILE_AGAIN_S):
         return False

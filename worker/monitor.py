@@ -1,4 +1,4 @@
-"""What a monitor sees of a worker or a beat: /livez, /readyz and /metrics on a port."""
+"""The monitoring port of a worker or a beat: /livez, /readyz and /metrics."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ Looks = Mapping[str, Callable[[], bool]]
 
 
 def monitored(settings: Settings, registry: CollectorRegistry, needed: Looks) -> None:
-    """Answer a monitor from a thread of its own, if the settings ask for it.
+    """Serve the monitoring port in a thread of its own, if the settings require it.
 
     Args:
         settings: MONITOR_LISTEN.
         registry: the metrics of this process.
-        needed: by name, what tells whether something answers without which nothing can be done.
+        needed: by name, a check whether a required service answers.
 
     Raises:
-        SettingsError: the address cannot be bound.
+        SettingsError: if the address cannot be bound.
     """
     if not settings.monitor_listen:
         return
@@ -46,12 +46,12 @@ def monitored(settings: Settings, registry: CollectorRegistry, needed: Looks) ->
 
 
 class Monitor(ThreadingHTTPServer):
-    """Answers a monitor's questions.
+    """The HTTP server of the monitoring port.
 
     Args:
-        address: where.
-        registry: what /metrics shows.
-        needed: what /readyz looks at.
+        address: the host and port to listen on.
+        registry: the metrics that /metrics shows.
+        needed: the checks of /readyz, by name.
     """
 
     daemon_threads = True
@@ -88,8 +88,8 @@ class _Answer(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def version_string(self) -> str:
-        """Say no more than what the path is for."""
+        """Return only the product's name, so that the server header shows no versions."""
         return "deskbridge"
 
     def log_message(self, format: str, *args: object) -> None:
-        """A probe every few seconds is no news."""
+        """Log nothing: a request every few seconds is not worth a line."""

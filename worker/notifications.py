@@ -1,4 +1,4 @@
-"""Notifications to people if no console runs to send them."""
+"""Notifications to people, which a worker sends if no console is running."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from worker.app import Worker
 
 
 def notify_people(worker: Worker) -> bool:
-    """Send what is due unless a console runs, which does it; return whether this worker checked.
+    """Send due notifications unless a running console does that; return whether this worker checked.
 
     Args:
-        worker: its collaborators.
+        worker: the collaborators of the worker.
 
     Raises:
-        SQLAlchemyError, RedisError: the next run tries again.
+        SQLAlchemyError, RedisError: if the database or Redis fails; the next run tries again.
     """
     seen = worker.heartbeats.seconds_since(CONSOLE)
     if seen is not None and seen < GONE_S:

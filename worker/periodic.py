@@ -1,4 +1,4 @@
-"""Jobs of a worker that come again and again, each in a thread of its own: no ticket holds them up."""
+"""Periodic jobs of a worker, each in a thread of its own, so that no ticket delays them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ log = get_logger("periodic")
 
 
 class PeriodicJob:
-    """Runs a job when beat asks for it, and without a beat now and then.
+    """Runs a job when beat triggers it, and at longer intervals without beat.
 
     Args:
-        name: that of the job and of its thread.
-        job: does what is due; safe to call at any time in any process.
-        interval: seconds after which the job is run without being asked for.
-        stopping: set once the process is to end.
+        name: the name of the job and of its thread.
+        job: does the due work; safe to call at any time in any process.
+        interval: seconds after which the job runs without a trigger.
+        stopping: set once the process must end.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class PeriodicJob:
         self._is_asked_for = threading.Event()
 
     def start(self) -> None:
-        """Run the job now, and again and again until the process ends."""
+        """Start the thread that runs the job, at once and then repeatedly, until the process ends."""
         threading.Thread(target=self._keep_running, daemon=True, name=self._name).start()
 
     def run_soon(self) -> None:
@@ -52,7 +52,7 @@ class PeriodicJob:
 
 @contextmanager
 def failures_put_off(**about: object) -> Iterator[None]:
-    """Log that the database or Redis failed; the next run does what was not done."""
+    """Log a failure of the database or Redis instead of raising it; the next run does the remaining work."""
     try:
         yield
     except (SQLAlchemyError, RedisError) as error:

@@ -1,4 +1,4 @@
-"""One worker: Celery's, with threads beside it for the tickets, the sweep, maintenance and the health check."""
+"""One worker process: Celery's worker, and threads for tickets, the sweep, maintenance and the health check."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 
 from shared.errors import BridgeError, SettingsError
 from shared.monitoring.clocks import OwnClock
-from shared.monitoring.standing import StandingCollector
+from shared.monitoring.state_metrics import StateMetricsCollector
 from shared.notices.system_refusals import SystemRefusal
 from shared.notifications.notifier import CHECKED_EVERY_S
 from shared.process.itself import Process
@@ -26,7 +26,7 @@ from shared.redis.call_limits import KEPT_S, publish
 from shared.redis.heartbeat import WORKER, is_there
 from shared.redis.installation import InstallationUnknown, Whose
 from shared.redis.latency import note_calls
-from shared.redis.rate_limit import forget_turns
+from shared.redis.rate_limit import discard_slots
 from shared.store.tables.database import Database
 from shared.store.tables.schema import is_current
 from shared.telemetry import metrics, tracing
@@ -41,13 +41,13 @@ from worker.notifications import notify_people
 from worker.periodic import PeriodicJob
 
 WITHOUT_BEAT = 3
-"""After so many of beat's intervals a worker runs a job by itself, in case that no beat is there."""
+"""After this many of beat's intervals a worker runs a job by itself, in case there is no beat."""
 
 DATABASE_LOOKED_FOR_EVERY_S = 2.0
 CALLS_REPORTED_EVERY_S = 5.0
 NEEDED = ("database", "redis", "running")
 TASKS = 3
-"""Celery's threads: a task only hands its tickets over."""
+"""Celery's threads: a task only passes its tickets on."""
 OPTIONS = {
     "quiet": True,
     "loglevel": "WARNING",
@@ -71,7 +71,7 @@ def work(settings: Settings, concurrency: int) -> int:
         log.error("does not start", **reason_fields(error.notice))
         return 2
     health = Health(settings.heartbeat_path)
-    health.start()  # a worker that waits for its database is well
+    health.start()  # a worker that waits for its database is healthy
     try:
         installation = _installation(settings)
     except BridgeError as error:
@@ -81,7 +81,7 @@ def work(settings: Settings, concurrency: int) -> int:
         drop_strange_keys(settings, installation)
     worker = bootstrap(settings, installation, concurrency=concurrency)
     with suppress(RedisError):
-        forget_turns(worker.redis)
+        discard_slots(worker.redis)
     with suppress(RedisError):
         report_calls(worker)
     jobs = _jobs(worker)
@@ -93,7 +93,7 @@ def work(settings: Settings, concurrency: int) -> int:
     # what Celery prints when it is told to stop
     celery.apps.worker.safe_say = lambda text, *_: log.info(str(text).strip())
     registry.register(
-        StandingCollector(worker.redis, worker.store, worker.waiting, settings.quiet_hours * 3600)
+        StateMetricsCollector(worker.redis, worker.store, worker.waiting, settings.quiet_hours * 3600)
     )
     seen.update(_needed(worker))
     worker.heartbeats.keep_marking(WORKER, OwnClock(worker.store.database).ahead_s)
@@ -104,7 +104,7 @@ def work(settings: Settings, concurrency: int) -> int:
 
 
 def _jobs(worker: Worker) -> dict[str, PeriodicJob]:
-    """Return the jobs that beat asks for. Maintenance may take minutes, and the sweep does not wait for it."""
+    """Return the jobs that beat triggers; the sweep is separate, because maintenance may take minutes."""
 
     def maintain() -> None:
         clean_dry_runs(worker)
@@ -118,10 +118,10 @@ def _jobs(worker: Worker) -> dict[str, PeriodicJob]:
 
 
 def report_calls(worker: Worker) -> None:
-    """Report how many calls this worker makes at once and what they take, and see how many workers do.
+    """Publish this worker's limit of concurrent calls and their latencies, and count the workers that share it.
 
     Raises:
-        RedisError: Redis does not answer.
+        RedisError: if Redis does not answer.
     """
     mine = Process.here()
     note_calls(worker.redis, worker.meter.read())
@@ -131,7 +131,7 @@ def report_calls(worker: Worker) -> None:
 
 
 def _work_until_it_ends(worker: Worker) -> int:
-    """Have Celery hand tickets over until it ends; however that is, what is left is notified."""
+    """Run Celery until it ends; send queue messages for the tickets that are left, however it ended."""
 
     def stop(**_: object) -> None:
         worker.stopping.set()
@@ -153,10 +153,10 @@ def _work_until_it_ends(worker: Worker) -> int:
 
 
 def _installation(settings: Settings) -> str:
-    """Return which installation this worker belongs to; its database is waited for: without it there is no work.
+    """Return the id of the installation that this worker belongs to; wait until its database answers.
 
     Raises:
-        SettingsError: `deskbridge migrate` is due, or the database belongs to a newer version.
+        SettingsError: if `deskbridge migrate` is due, or the database belongs to a newer version.
     """
     database, is_said = Database(settings.database_url.get_secret_value()), False
     try:
@@ -179,7 +179,7 @@ def _not_yet() -> bool:
 
 
 def _needed(worker: Worker) -> Looks:
-    """Return what nothing can be done without."""
+    """Return the checks of everything that a worker requires."""
     return {
         "database": worker.store.database.takes_writes,
         "redis": lambda: is_there(worker.redis),
@@ -188,15 +188,15 @@ def _needed(worker: Worker) -> Looks:
 
 
 def run_celery(app: Celery, **options: Any) -> int:
-    """Run Celery's worker until it ends; return how it ended: 0 only where a signal asked it to.
+    """Run Celery's worker until it ends; return the exit code, which is 0 only if a signal stopped it.
 
-    A broker that comes and goes can end it with or without an error of its own, and Celery's exit code does not tell:
-    with 0, a supervisor that restarts on failure would leave the worker dead. Celery's own command line is left out:
-    it loads a shell, a monitor and what they are drawn with.
+    An unstable broker can end it with or without an error, and Celery's exit code does not show that. With 0, a
+    supervisor that restarts on failure would leave the worker dead. Celery's own command line is not used: it loads a
+    shell, a monitor and the libraries that display them.
 
     Args:
         app: the application.
-        options: as `celery worker` takes them.
+        options: the options of `celery worker`.
     """
     signalled: list[str] = []
 

@@ -1,4 +1,4 @@
-"""What worker and beat begin with: settings, logging, reporting."""
+"""The start-up of worker and beat: settings, logging, error reporting."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from shared.telemetry.logs import configure_logging, get_logger, log_crashes, re
 
 
 def begin(process: str) -> Settings | None:
-    """Read the settings, and set up logging and reporting by them.
+    """Read the settings, and set up logging and error reporting by them.
 
     Args:
         process: worker or beat.
 
     Returns:
-        The settings; None if they are wrong, which was told.
+        The settings, or None if they are wrong, which was logged.
     """
     try:
         settings = load_settings()
     except BridgeError as error:
-        configure_logging(None, process=process)  # how to log is part of what could not be read
+        configure_logging(None, process=process)  # the log format is among the unread settings
         get_logger(process).error("does not start", **reason_fields(error.notice))
         return None
     configure_logging(settings.log_format, process=process)
@@ -37,4 +37,4 @@ def begin(process: str) -> Settings | None:
 
 
 def _is_set_up(**_: object) -> None:
-    """Logging is set up: Celery leaves it as it is where this signal has a listener."""
+    """Do nothing: Celery does not touch logging if this signal has a listener."""

@@ -1,4 +1,4 @@
-"""The sweep: notifies every ticket that has something due, so that no guarantee rests on the broker."""
+"""The sweep: notifies every ticket that has due work, so that no guarantee depends on the broker."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ log = get_logger("sweep")
 MOST_NOTIFIED = 2000
 JUST_NOTIFIED_S = 3.0
 A_TICK = 0.8
-"""The part of the interval after which a process may sweep again: a tick comes a little early or late."""
+"""The fraction of the interval after which a process may sweep again: a tick may come a little early or late."""
 PRUNED_AT_ONCE = 1000
 MOST_PRUNED = 100
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """Looks for what is due and notifies it.
+    """Finds tickets with due work, and sends queue messages for them.
 
     Attributes:
-        backlog: returns how many messages wait in the queue already.
-        notify: notifies tickets.
-        notify_if_due: notifies those of which an event is due still when their turn comes.
+        backlog: returns how many messages already wait in the queue.
+        notify: sends queue messages for tickets.
+        notify_if_due: sends queue messages that count only if the ticket still has a due event when they are read.
     """
 
     store: Store
@@ -41,18 +41,18 @@ class Sweep:
     notify_if_due: Callable[[list[int]], bool]
 
     def run(self) -> int:
-        """Notify what is due, unless another process swept a moment ago; return how many tickets were notified."""
+        """Notify due tickets, unless another process has just swept; return how many tickets were notified."""
         return self.notify_due() if self.locks.once("sweep", self.settings.sweep_interval * A_TICK) else 0
 
     def notify_due(self) -> int:
-        """Notify due tickets: none during a pause, and one that probes after it."""
+        """Notify due tickets: none while the circuit breaker is open, and one as a probe while it is half-open."""
         paused = self.breaker.current()
         if paused and self.breaker.left(paused):
             return 0
         limit = MOST_NOTIFIED - min(MOST_NOTIFIED, self.backlog())
         with_events, others = self._due(limit) if limit else ([], [])
         if paused and (with_events or others):
-            # one that cannot succeed must not probe forever
+            # a random one, since a ticket that cannot succeed must not be the probe forever
             with_events, others = [], [random.choice([*with_events, *others])]  # noqa: S311
         is_notified = (not others or self.notify(others)) and (
             not with_events or self.notify_if_due(with_events)
@@ -62,20 +62,20 @@ class Sweep:
         return count
 
     def _due(self, limit: int) -> tuple[list[int], list[int]]:
-        """Return the tickets with events that are due, and those of which something else is."""
+        """Return the tickets with due events, and the tickets with other due work."""
         settling = self.settings.settling_time
         with self.store.transaction() as tx:
             with_events = tx.journal.due_tickets(limit, older_than=JUST_NOTIFIED_S)
             found = dict[int, None]()
             for kind in Kind:
                 found |= dict.fromkeys(tx.ledger(kind).due_tickets(limit, settling))
-            if not tx.configs.get()[0].trial:  # in which no status is given
+            if not tx.configs.get()[0].trial:  # trial mode sets no status
                 found |= dict.fromkeys(tx.statuses.due_tickets(limit))
         others = [one for one in found if one not in set(with_events)]
         return with_events, others[: limit - len(with_events)]
 
     def prune(self) -> int:
-        """Delete what is past its retention, in small batches; return how many rows."""
+        """Delete rows that are past their retention, in small batches; return how many."""
         days, total = self.settings.retention_days, 0
         for _ in range(MOST_PRUNED):
             with self.store.transaction() as tx:

@@ -20,7 +20,7 @@ from producer.admin.configuration import configuration
 from producer.admin.configuration.api_key import store_api_key
 from producer.admin.migrations.upgrading import upgrade
 from producer.admin.people.people import map_user
-from producer.admin.projects.links import make_link
+from producer.admin.projects.mappings import add_mapping
 from producer.admin.records.rights import Right
 from producer.admin.records.transaction import Store
 from shared.connection.connector import Connector
@@ -29,7 +29,7 @@ from shared.errors import BridgeError
 from shared.events.config import PluginConfig
 from shared.metadata.synchronisation import sync_metadata
 from shared.process.settings import load_settings
-from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.mappings import MappingKind, ProjectMapping
 from shared.store.tables.database import Database
 from shared.store.tables.journal import EventState
 
@@ -59,7 +59,7 @@ class TraceEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
+class ProjectMappings:
     """A ticket's links: its issue, and its time entries by ticket task."""
 
     issue: int | None
@@ -128,11 +128,11 @@ class Administration:
 
     def _link(self, links: Sequence[Mapping[str, Any]]) -> None:
         with self._store.transaction() as tx:
-            known = {(link.kind, link.helpdesk_id) for link in tx.links.all()}
+            known = {(link.kind, link.helpdesk_id) for link in tx.mappings.all()}
         for values in links:
-            link = Link(**{**values, "kind": LinkKind(values["kind"])})
+            link = ProjectMapping(**{**values, "kind": MappingKind(values["kind"])})
             if (link.kind, link.helpdesk_id) not in known:
-                make_link(self._store, link, replay=False)
+                add_mapping(self._store, link, replay=False)
 
     def _map_users(self, overrides: Sequence[Mapping[str, int]]) -> None:
         with self._store.transaction() as tx:
@@ -171,12 +171,12 @@ class Administration:
         with self._store.transaction() as tx:
             return [TraceEntry(step.what, step.why, step.task_id) for step in tx.trace.of_ticket(ticket_id)]
 
-    def links(self, ticket_id: int, task_ids: set[int]) -> Links:
+    def links(self, ticket_id: int, task_ids: set[int]) -> ProjectMappings:
         """Return the links of a ticket and its ticket tasks to the tracker."""
         with self._store.transaction() as tx:
             issue = tx.issues.get(ticket_id)
             times = tx.times.of_keys(task_ids)
-            return Links(
+            return ProjectMappings(
                 issue.tracker_id if issue else None,
                 {task_id: row.tracker_id for task_id, row in times.items() if row.tracker_id is not None},
             )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from deploy.embedded.administration import Administration, JournalEntry, Links, TraceEntry
+from deploy.embedded.administration import Administration, JournalEntry, ProjectMappings, TraceEntry
 from deploy.embedded.forward import Delivered
 from deploy.sandbox.samples import Sample, Samples, TicketOnTracker
 
@@ -49,7 +49,7 @@ class Ticket:
     """The data of one ticket after the samples."""
 
     expected: TicketOnTracker
-    links: Links
+    links: ProjectMappings
     trace: list[TraceEntry]
     issue: Row | None
     time_entries: dict[int, Row]
@@ -98,7 +98,7 @@ class Judge:
             ],
         )
 
-    def _created_too_often(self, ticket_id: int, issue: Row | None, links: Links) -> list[str]:
+    def _created_too_often(self, ticket_id: int, issue: Row | None, links: ProjectMappings) -> list[str]:
         """Return a fault for each issue or time entry that was created twice, so that no link points at it."""
         expected = self._samples.tickets[ticket_id].issue
         title = self._samples.by_ticket[ticket_id][0].event["ticket"]["title"]

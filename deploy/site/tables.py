@@ -67,7 +67,7 @@ def _metrics() -> Iterator[tuple[str, str, str, str]]:
         total = "_total" if family.type == "counter" else ""
         yield code(family.name + total), ", ".join(one._labelnames), shown, family.documentation
     for looked in metrics.LOOKED_UP:
-        shown = "worker" if looked is metrics.RINGS else "worker, console"
+        shown = "worker" if looked is metrics.QUEUE_LENGTH else "worker, console"
         yield code(looked.name), ", ".join(looked.labels), shown, looked.documentation
 
 

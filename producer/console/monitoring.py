@@ -11,8 +11,8 @@ from starlette.responses import JSONResponse
 from producer.admin.services import Services
 from producer.console.auth.guard import MONITORED
 from producer.http.problems import Problem
-from producer.http.readiness import FreshLook, told
-from shared.monitoring.standing import StandingCollector
+from producer.http.readiness import CachedProbe, told
+from shared.monitoring.state_metrics import StateMetricsCollector
 from shared.notices.system_refusals import SystemRefusal
 from shared.redis.heartbeat import is_there
 from shared.telemetry import metrics
@@ -30,15 +30,17 @@ class Monitoring:
     def __init__(self, services: Services) -> None:
         shown = metrics.registry(
             "console",
-            StandingCollector(services.redis, services.store, quiet_s=services.settings.quiet_hours * 3600),
+            StateMetricsCollector(
+                services.redis, services.store, quiet_s=services.settings.quiet_hours * 3600
+            ),
         )
-        self._needed = FreshLook(
+        self._needed = CachedProbe(
             {
                 "database": lambda: services.store.database.takes_writes(),
                 "redis": lambda: is_there(services.redis),
             }
         )
-        self._metrics = FreshLook({"text": lambda: generate_latest(shown)})
+        self._metrics = CachedProbe({"text": lambda: generate_latest(shown)})
 
     def router(self) -> APIRouter:
         """Return the routes."""

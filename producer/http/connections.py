@@ -48,7 +48,7 @@ BACKLOG = 1024
 """How many connections wait to be accepted, and how many are accepted in one pass of the event loop."""
 
 
-class Crowd:
+class ConnectionLimiter:
     """The connections of a server. If there are too many, those that keep the server waiting are cut.
 
     Those of the address with the most connections are cut first, and of these the ones that have waited longest.
@@ -115,11 +115,11 @@ class Crowd:
         """Cut the first `count` in order. A connection that began later is spared, and no other is cut instead."""
         if count > 0:
             waiting = [one for one in among if not one.is_served]
-            for one in sorted(waiting, key=self._turn)[:count]:
+            for one in sorted(waiting, key=self._eviction_order)[:count]:
                 if one.since <= begun:
                     one.cut()
 
-    def _turn(self, one: GuardedProtocol) -> tuple[bool, int, float]:
+    def _eviction_order(self, one: GuardedProtocol) -> tuple[bool, int, float]:
         share = 0 if one.is_proxy else len(self._by_source[one.source])
         return one.patience is not None, -share, one.since
 
@@ -154,7 +154,7 @@ class GuardedProtocol(HttpToolsProtocol):
         since: when its current request began, or the wait for one.
     """
 
-    def __init__(self, *, crowd: Crowd, **options: Any) -> None:
+    def __init__(self, *, crowd: ConnectionLimiter, **options: Any) -> None:
         super().__init__(**options)
         self._crowd = crowd
         self._clock: asyncio.TimerHandle | None = None
@@ -352,7 +352,7 @@ def server_options(proxies: Sequence[IPv4Network | IPv6Network] = ()) -> dict[st
         proxies: proxies that are trusted to report a client's address (setting TRUSTED_PROXIES).
     """
     return {
-        "http": partial(GuardedProtocol, crowd=Crowd(proxies)),
+        "http": partial(GuardedProtocol, crowd=ConnectionLimiter(proxies)),
         "ws": "none",
         "backlog": BACKLOG,
         "log_config": None,

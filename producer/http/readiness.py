@@ -17,7 +17,7 @@ def told(seen: Mapping[str, bool]) -> dict[str, str]:
     return {name: "ok" if answers else "unreachable" for name, answers in seen.items()}
 
 
-class FreshLook(Generic[Seen]):
+class CachedProbe(Generic[Seen]):
     """Runs lookups in a thread, and caches their results. However many callers there are, other requests do not wait.
 
     Args:

@@ -25,15 +25,15 @@ from producer.http.bodies import Bodies
 from producer.http.buckets import Buckets
 from producer.http.connections import ANSWER_S, KNOWN
 from producer.http.problems import Problem
-from producer.http.readiness import FreshLook, told
+from producer.http.readiness import CachedProbe, told
 from producer.http.shield import ShieldedApp
 from producer.intake.appender import Appender
 from producer.intake.deliveries import MOST_FAULTS, deliveries
 from producer.intake.description import DOCUMENTED, schemas
+from producer.intake.heartbeat import ProducerHeartbeat
 from producer.intake.notifier import Notifier
 from producer.intake.private_text import PrivateText
 from producer.intake.refused import Refused
-from producer.intake.sign import SignOfLife
 from producer.intake.signatures import Verifier
 from producer.intake.spool import HEADER, Spools
 from shared.errors import BadSignature, SettingsError
@@ -123,14 +123,14 @@ class Producer:
         self._notifier = Notifier(lambda tickets: self._publisher.notify(tickets, tracing.notified(tickets)))
         self._registry = metrics.registry("producer")
         self._refused, self._spools = Refused(), Spools()
-        self._sign = SignOfLife(self._store, self._refused, self._spools, port)
-        self._readiness = FreshLook(
+        self._sign = ProducerHeartbeat(self._store, self._refused, self._spools, port)
+        self._readiness = CachedProbe(
             {
                 "database": lambda: self._store.database.takes_writes(),
                 "broker": lambda: self._publisher.is_answering(),
             }
         )
-        self._mark = FreshLook({"mark": self._last_comparison})
+        self._mark = CachedProbe({"mark": self._last_comparison})
         self._bodies = Bodies()
         self._arrays = asyncio.Semaphore(ARRAYS_AT_ONCE)
         limit = settings.event_limit

@@ -14,7 +14,7 @@ from shared.events.snapshots import Note, Ticket, TicketTask
 from shared.events.stored import stored
 from shared.notices.refusals import Refusal
 from shared.notices.templates import TemplateRefusal
-from shared.store.configuration.links import Link
+from shared.store.configuration.mappings import ProjectMapping
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.tables.journal import JournalEvent
@@ -80,7 +80,7 @@ class RenderInput:
     task: TicketTask | None
     occurred_at: datetime
     event_name: str | None
-    link: Link | None
+    link: ProjectMapping | None
     project_id: int
     issue_id: int | None = None
     person: TrackerPerson | None = None
@@ -145,7 +145,7 @@ def preview_context(
     return _event_context(tx, operation, row)
 
 
-def trial_context(
+def dry_run_context(
     tx: Transaction,
     operation: Operation,
     *,
@@ -165,7 +165,7 @@ def trial_context(
     if operation.from_form:
         form = FormPart.model_validate({**context["form"], "parent_id": None})
         return from_form(form, config)
-    link = next(iter(tx.links.all()), None)
+    link = next(iter(tx.mappings.all()), None)
     if link is None:
         raise NoContext(TemplateRefusal.NOTHING_LINKED_YET())
     about = RenderInput(
@@ -189,7 +189,7 @@ def _event_context(tx: Transaction, operation: Operation, row: JournalEvent) -> 
         raise NoContext(TemplateRefusal.EVENT_WITHOUT_TASK(event_id=row.id))
     if operation is Operation.NOTE_CREATE and event.note is None:
         raise NoContext(TemplateRefusal.EVENT_WITHOUT_NOTE(event_id=row.id))
-    link = tx.links.of(event.ticket.place)
+    link = tx.mappings.of(event.ticket.place)
     if link is None:
         raise NoContext(TemplateRefusal.EVENT_NOT_LINKED(event_id=row.id))
     issue = None if operation is Operation.ISSUE_CREATE else tx.issues.get(event.ticket.id)

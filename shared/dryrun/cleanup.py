@@ -6,8 +6,8 @@ from datetime import timedelta
 
 from shared.dryrun.lookup import in_use, look_up
 from shared.dryrun.marks import ObjectKind
-from shared.dryrun.objects import FRESH_S, LONGEST_DELAY_S, OWN_S, Bench, delay, lease, settled_after
-from shared.errors import LeaseOver, SettingsError, TrackerError, TrackerRejected
+from shared.dryrun.objects import FRESH_S, LONGEST_DELAY_S, OWN_S, DryRunSession, delay, lease, settled_after
+from shared.errors import LeaseExpired, SettingsError, TrackerError, TrackerRejected
 from shared.metadata.synchronisation import Connect
 from shared.notices.reasons import Reason
 from shared.store.ledger.send_window import SendWindow
@@ -43,18 +43,18 @@ def clean_up(store: Store, connect: Connect, *, settling: float = SETTLING_S) ->
         except SettingsError as unconfigured:
             log.info("dry runs are not cleaned up", **reason_fields(unconfigured.notice))
             break
-        bench, row = Bench(store, client, settling), taken[0]
+        bench, row = DryRunSession(store, client, settling), taken[0]
         try:
             gone += _settle(bench, row, window)
         except TrackerRejected as refusal:
-            bench.put_off(row, delay(row.attempts, settling), refusal.notice)
-        except (TrackerError, LeaseOver) as outage:
-            bench.put_off(row, delay(row.attempts, settling), outage.notice)
+            bench.reschedule(row, delay(row.attempts, settling), refusal.notice)
+        except (TrackerError, LeaseExpired) as outage:
+            bench.reschedule(row, delay(row.attempts, settling), outage.notice)
             break
     return gone
 
 
-def _settle(bench: Bench, row: DryRunObject, window: SendWindow) -> bool:
+def _settle(bench: DryRunSession, row: DryRunObject, window: SendWindow) -> bool:
     """Delete the object that carries a row's mark; return whether it is known to be gone.
 
     Raises:
@@ -65,7 +65,7 @@ def _settle(bench: Bench, row: DryRunObject, window: SendWindow) -> bool:
     if tracker_id is None and row.kind == ObjectKind.ISSUE:
         return _absent(bench, row)
     if tracker_id is not None and (use := in_use(bench.client, row, tracker_id)):
-        bench.put_off(row, LONGEST_DELAY_S, Reason.IN_USE(because=use))
+        bench.reschedule(row, LONGEST_DELAY_S, Reason.IN_USE(because=use))
         return False
     try:
         # a closed project is not in the list, but its identifier is unique
@@ -78,12 +78,12 @@ def _settle(bench: Bench, row: DryRunObject, window: SendWindow) -> bool:
     return True
 
 
-def _absent(bench: Bench, row: DryRunObject) -> bool:
+def _absent(bench: DryRunSession, row: DryRunObject) -> bool:
     """Forget a row without an object, once its creation can no longer take effect; return whether it was forgotten."""
     with bench.store.transaction() as tx:
         settled = tx.now() >= row.begun_at + timedelta(seconds=settled_after(bench.settling))
         if settled or row.tracker_id is not None:
             tx.dry_runs.gone(row.id)
             return True
-    bench.put_off(row, settled_after(bench.settling), row.notice or Reason.CREATION_UNKNOWN())
+    bench.reschedule(row, settled_after(bench.settling), row.notice or Reason.CREATION_UNKNOWN())
     return False

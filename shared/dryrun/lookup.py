@@ -56,7 +56,7 @@ def in_use(client: TrackerClient, row: DryRunObject, tracker_id: int) -> Notice 
         return any(id_in(one.get("parent")) == tracker_id for one in rows)
 
     if row.kind == ObjectKind.PROJECT:
-        projects = TrackerLists(client).whole("/projects.json", "projects")
+        projects = TrackerLists(client).read_all("/projects.json", "projects")
         return Reason.PROJECT_BELOW() if below(projects) else _issues_in(client, tracker_id)
     params: dict[str, str | int] = {"parent_id": tracker_id, "status_id": "*"}
     found = TrackerLists(client).search(ISSUES, "issues", params, enough=below)

@@ -16,7 +16,7 @@ from shared.dryrun.lookup import look_up
 from shared.dryrun.marks import ObjectKind
 from shared.errors import (
     BridgeError,
-    LeaseOver,
+    LeaseExpired,
     OutcomeUnknown,
     TrackerError,
     TrackerRejected,
@@ -44,7 +44,7 @@ LONGEST_DELAY_S = 3600.0
 
 
 @dataclass
-class Thing:
+class DryRunItem:
     """One object whose creation was requested.
 
     Attributes:
@@ -67,7 +67,7 @@ class Thing:
 
 
 @dataclass
-class Bench:
+class DryRunSession:
     """Creates objects on one tracker, and deletes them.
 
     Attributes:
@@ -78,11 +78,11 @@ class Bench:
     store: Store
     client: TrackerClient
     settling: float
-    things: list[Thing] = field(default_factory=list)
+    things: list[DryRunItem] = field(default_factory=list)
 
     def make(
         self, kind: ObjectKind, mark: str, body: dict[str, Any], tracker_project_id: int | None
-    ) -> Thing:
+    ) -> DryRunItem:
         """Create an object.
 
         Args:
@@ -92,15 +92,15 @@ class Bench:
             tracker_project_id: the project of an issue.
 
         Raises:
-            TrackerUnreachable, LeaseOver: if nothing was sent.
+            TrackerUnreachable, LeaseExpired: if nothing was sent.
         """
         window, sending = SendWindow(OWN_S), SendWindow(SEND_S)
         with self.store.transaction() as tx:
             row = tx.dry_runs.begin(str(kind), mark, tracker_project_id, lease=lease(self.settling))
-        thing = Thing(row, window, sending)
+        thing = DryRunItem(row, window, sending)
         try:
             thing.answer = self.client.raw("POST", kind.path, body=body, before_send=sending.check)
-        except (TrackerUnreachable, LeaseOver):
+        except (TrackerUnreachable, LeaseExpired):
             self._forget(row)
             raise
         except OutcomeUnknown as lost:
@@ -110,7 +110,7 @@ class Bench:
         self._read(thing, kind)
         return thing
 
-    def _read(self, thing: Thing, kind: ObjectKind) -> None:
+    def _read(self, thing: DryRunItem, kind: ObjectKind) -> None:
         """Record the result of a creation: the answer's id, a refusal, or else the object that carries the mark."""
         answer = thing.answer
         if answer is not None and 300 <= answer.status < 500 and answer.is_trackers:
@@ -126,13 +126,13 @@ class Bench:
                 tx.dry_runs.created(thing.row.id, thing.tracker_id)
             thing.row.tracker_id = thing.tracker_id
 
-    def remove(self, thing: Thing) -> None:
+    def remove(self, thing: DryRunItem) -> None:
         """Delete an object that was just created; if that fails, leave its row for the sweep."""
         if thing.refused:
             return
         if thing.tracker_id is None:
             because = thing.failure.notice if thing.failure else Reason.NO_ID_IN_ANSWER()
-            self.put_off(thing.row, settled_after(self.settling), Reason.CREATION_UNKNOWN(because=because))
+            self.reschedule(thing.row, settled_after(self.settling), Reason.CREATION_UNKNOWN(because=because))
             return
         try:
             self.delete(thing.row, thing.tracker_id, thing.window, thing.fresh)
@@ -148,7 +148,7 @@ class Bench:
             windows: the times in which the caller owns the row, and in which the id is trusted.
 
         Raises:
-            LeaseOver: if one of them is over; nothing was sent.
+            LeaseExpired: if one of them is over; nothing was sent.
             TrackerError: if it was not deleted, or the outcome is unknown.
         """
 
@@ -161,14 +161,14 @@ class Bench:
         self.client.call("DELETE", f"/{row.kind}s/{name}.json", before_send=in_time)
         self._forget(row)
 
-    def put_off(self, row: DryRunObject, seconds: float, reason: Notice) -> None:
+    def reschedule(self, row: DryRunObject, seconds: float, reason: Notice) -> None:
         """Leave an object to a later sweep, and log it."""
         log.warning(
             "a dry run left something on the tracker; it is tried again",
             kind=row.kind, tracker_id=row.tracker_id, mark=row.mark, seconds=round(seconds), **reason_fields(reason),
         )  # fmt: skip
         with self.store.transaction() as tx:
-            tx.dry_runs.put_off(row.id, row.attempts, seconds, reason)
+            tx.dry_runs.reschedule(row.id, row.attempts, seconds, reason)
 
     def _after_failure(self, row: DryRunObject, failure: BridgeError) -> None:
         """Forget the row if the deletion worked after all, so that nothing carries the mark; otherwise put it off."""
@@ -178,7 +178,7 @@ class Bench:
                 return
         except TrackerError as silence:
             log.info("could not look a dry run's object up", mark=row.mark, **reason_fields(silence.notice))
-        self.put_off(row, delay(row.attempts, self.settling), failure.notice)
+        self.reschedule(row, delay(row.attempts, self.settling), failure.notice)
 
     def _forget(self, row: DryRunObject) -> None:
         with self.store.transaction() as tx:

@@ -12,7 +12,7 @@ from typing import Any
 
 from shared.events.attachments import text_with_pictures
 from shared.events.config import PluginConfig
-from shared.events.gate import shown
+from shared.events.filter import shown
 from shared.events.snapshots import Note, Ticket, TicketTask
 from shared.events.text import cut, hours, normalised, one_line, plain_text
 from shared.values.ids import id_in, read_id

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from shared.events.delivery import Delivery, parse_delivery
 from shared.events.event import Event
-from shared.events.gate import closed_gate
+from shared.events.filter import why_filtered
 from shared.events.parsing import parse_event
 from shared.events.place import place_of
 from shared.helpdesk.lookup import Changed, HelpdeskLookup
@@ -139,7 +139,7 @@ def _missing(
         if event.ticket.is_deleted:
             continue
         row = rows.get(event.task.id)
-        if (row is not None and row.state != LedgerState.FREE) or closed_gate(event, config):
+        if (row is not None and row.state != LedgerState.FREE) or why_filtered(event, config):
             continue
         if hours_since and event.task.date and event.task.date < hours_since:
             found.left_out += 1
@@ -166,7 +166,7 @@ def _count(tx: Transaction, missing: Iterable[Changed], found: Reconciled) -> No
         place = ticket.place
         if state and not place.project_ids:  # the help desk's API does not return them
             place = place._replace(project_ids=place_of(state.snapshot).project_ids)
-        link = tx.links.of(place)
+        link = tx.mappings.of(place)
         if link is None:
             found.unlinked_tasks += 1
             continue

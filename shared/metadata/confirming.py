@@ -9,7 +9,7 @@ from shared.errors import NotFound
 from shared.events.config import SETTINGS, Kind, PluginConfig
 from shared.notices.notice import Notice
 from shared.notices.refusals import Refusal
-from shared.store.configuration.links import Link
+from shared.store.configuration.mappings import ProjectMapping
 from shared.store.configuration.metadata import MetadataKind
 from shared.store.transaction import Transaction
 
@@ -44,7 +44,7 @@ def confirm(tx: Transaction, kind: MetadataKind, tracker_id: int) -> bool:
     raise NotFound(Refusal.ID_NOT_ON_TRACKER(kind=str(kind), id=tracker_id, **some_of(choices)))
 
 
-def confirm_link(tx: Transaction, link: Link) -> bool:
+def confirm_link(tx: Transaction, link: ProjectMapping) -> bool:
     """Confirm that a project mapping names an active tracker project and a category of that project (SPEC 7).
 
     Returns:

@@ -15,8 +15,8 @@ from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.tracker.answers import Answer
 from shared.tracker.client import USERS, TrackerClient
-from shared.tracker.lanes import in_lanes
-from shared.tracker.lists import Listed, PagedList, TrackerLists, rows_of, settled
+from shared.tracker.concurrent_reads import run_concurrently
+from shared.tracker.lists import Listed, PagedList, TrackerLists, retry_if_changed, rows_of
 from shared.tracker.projects import PROJECTS
 
 MOST_REPEATS = 5
@@ -52,7 +52,7 @@ def read_everything(client: TrackerClient, progress: Progress, *, project_activi
     Raises:
         TrackerError: if something could not be read.
     """
-    return settled(lambda: _Reading(client, progress, project_activities=project_activities).run())
+    return retry_if_changed(lambda: _Reading(client, progress, project_activities=project_activities).run())
 
 
 def read_kinds(lists: TrackerLists, kinds: Collection[MetadataKind]) -> dict[tuple[str, int], Entry]:
@@ -61,9 +61,9 @@ def read_kinds(lists: TrackerLists, kinds: Collection[MetadataKind]) -> dict[tup
     Raises:
         TrackerError: if they could not be read, or the key is refused.
     """
-    lists.ask_whether_open()
+    lists.check_access()
     answers = [(one, lists.get(one.path)) for one in LISTINGS if one.kind in kinds]
-    lists.ask_whether_open()
+    lists.check_access()
     found = Found()
     for listing, answer in answers:
         for row in rows_of(answer, listing.name, listing.path):
@@ -94,7 +94,7 @@ def read_people(lists: TrackerLists) -> list[TrackerPerson]:
     Raises:
         TrackerError: if they could not be read, or the key is refused.
     """
-    people = (metadata_rows.person(row, USERS) for row in lists.whole(USERS, "users"))
+    people = (metadata_rows.person(row, USERS) for row in lists.read_all(USERS, "users"))
     return [one for one in people if one is not None]
 
 
@@ -104,7 +104,7 @@ def find_project(client: TrackerClient, identifier: str) -> Entry | None:
     Raises:
         TrackerError: if the list could not be read.
     """
-    rows = TrackerLists(client, repeats=MOST_REPEATS).whole(PROJECTS, "projects")
+    rows = TrackerLists(client, repeats=MOST_REPEATS).read_all(PROJECTS, "projects")
     same = (one for one in (metadata_rows.project(row, PROJECTS) for row in rows) if one is not None)
     named = [one for one in same if one.details["identifier"] == identifier]
     return min(named, key=lambda one: one.tracker_id, default=None)
@@ -154,7 +154,7 @@ class _Reading:
                 self.found.add(listing.entry(row, listing.path))
             self._progress(listing.name, len(rows), len(rows))
 
-        in_lanes(lambda listing: (listing, self._lists.get(listing.path)), list(LISTINGS), done=done)
+        run_concurrently(lambda listing: (listing, self._lists.get(listing.path)), list(LISTINGS), done=done)
 
     def _read_categories(self) -> None:
         projects = [one.tracker_id for one in self.found.of_kind(MetadataKind.PROJECT)]
@@ -167,7 +167,7 @@ class _Reading:
                 self.found.add(entry)
             self._progress("categories of projects", read_so_far, len(projects))
 
-        in_lanes(partial(read_categories, self._lists), projects, done=done)
+        run_concurrently(partial(read_categories, self._lists), projects, done=done)
 
     def _keep_person(self, row: Mapping[str, Any]) -> None:
         found = metadata_rows.person(row, USERS)

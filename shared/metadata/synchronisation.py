@@ -139,7 +139,7 @@ def under_way(locks: Locks) -> UnderWay | None:
     Raises:
         RedisError: if Redis is down.
     """
-    told = locks.told(LOCK)
+    told = locks.progress(LOCK)
     if told is None:
         return None
     what, so_far, total = (told.get(name) for name in ("what", "so_far", "total"))
@@ -177,11 +177,11 @@ def synchronise(
 
             def go_on(what: str, so_far: int, total: int) -> None:
                 lock.check()
-                locks.tell(LOCK, {"what": what, "so_far": so_far, "total": total})
+                locks.publish_progress(LOCK, {"what": what, "so_far": so_far, "total": total})
                 if progress:
                     progress(what, so_far, total)
 
-            locks.tell(LOCK, {})
+            locks.publish_progress(LOCK, {})
             try:
                 config, client = connect()
                 return sync_metadata(
@@ -197,7 +197,7 @@ def synchronise(
                     tx.metadata.record_run(started_at, counts={}, differences={}, why=error.notice)
                 return MetadataResult(why=error.notice)
             finally:
-                locks.tell(LOCK, None)
+                locks.publish_progress(LOCK, None)
     except LockBusy:
         return MetadataResult(why=Refusal.METADATA_BUSY(), busy=True)
     except RedisError as error:

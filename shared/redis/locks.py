@@ -212,7 +212,7 @@ class Locks:
         drop_endless(self._redis, key)
         return False
 
-    def tell(self, name: str, progress: Mapping[str, Any] | None) -> None:
+    def publish_progress(self, name: str, progress: Mapping[str, Any] | None) -> None:
         """Publish the progress of the work under a lock for all processes; None removes it when the work ends.
 
         Errors of Redis are ignored. The progress expires after a lease unless it is published again.
@@ -224,7 +224,7 @@ class Locks:
             else:
                 self._redis.set(key, json.dumps(progress), px=self._lease_ms)
 
-    def told(self, name: str) -> dict[str, Any] | None:
+    def progress(self, name: str) -> dict[str, Any] | None:
         """Return the published progress of the work under a lock, or None if there is no such work.
 
         Raises:

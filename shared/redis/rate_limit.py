@@ -35,7 +35,7 @@ STORED = re.compile(r"(\d{1,12}\.\d{6}) (\d{1,9}\.\d{6})")
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class RateLimitInUse:
     """The rate limit that workers applied within the last hour.
 
     Attributes:
@@ -47,7 +47,7 @@ class Turns:
     wait_s: float
 
 
-def turns(redis: Redis) -> Turns | None:
+def rate_limit_in_use(redis: Redis) -> RateLimitInUse | None:
     """Return the rate limit in use, or None if no call took a slot within the last hour.
 
     Args:
@@ -64,10 +64,14 @@ def turns(redis: Redis) -> Turns | None:
     if found is None or not float(found[2]):
         return None
     ahead = float(found[1]) - now(redis)
-    return Turns(1 / float(found[2]), ahead) if 0 < ahead <= FURTHEST_S else Turns(1 / float(found[2]), 0.0)
+    return (
+        RateLimitInUse(1 / float(found[2]), ahead)
+        if 0 < ahead <= FURTHEST_S
+        else RateLimitInUse(1 / float(found[2]), 0.0)
+    )
 
 
-def forget_turns(redis: Redis) -> None:
+def discard_slots(redis: Redis) -> None:
     """Discard all assigned slots, because a worker that starts may have another limit, or none.
 
     Args:

@@ -7,8 +7,8 @@ from typing import Any
 
 from shared.metadata.confirming import some_of
 from shared.notices.hints import Hint
-from shared.refusals.judging import Fields, Rule, blank, choices_of, is_date, number, whole
-from shared.refusals.known import Explanation, Known
+from shared.refusals.judging import Fields, Rule, as_integer, blank, choices_of, is_date, number
+from shared.refusals.known import Explanation, KnownMetadata
 from shared.store.configuration.metadata import Entry
 
 MOST_CHOICES = 20
@@ -19,8 +19,8 @@ BOOLEANS = ("0", "1", 0, 1, True, False)
 def rule_for(top_key: str) -> Rule:
     """Return the rule for the custom fields of the object that a top-level key names."""
 
-    def rule(fields: Fields, known: Known) -> Iterator[Explanation]:
-        own = fields_of(known, top_key, whole(fields.get("tracker_id")))
+    def rule(fields: Fields, known: KnownMetadata) -> Iterator[Explanation]:
+        own = fields_of(known, top_key, as_integer(fields.get("tracker_id")))
         given = given_values(fields)
         for field in own:
             where = place(top_key, field.tracker_id)
@@ -37,7 +37,7 @@ def rule_for(top_key: str) -> Rule:
     return rule
 
 
-def fields_of(known: Known, customized_type: str, issue_type_id: int | None) -> list[Entry]:
+def fields_of(known: KnownMetadata, customized_type: str, issue_type_id: int | None) -> list[Entry]:
     """Return the custom fields that an object has.
 
     Args:
@@ -66,12 +66,12 @@ def given_values(fields: Fields) -> dict[int, Any]:
     found: dict[int, Any] = {}
     listed = fields.get("custom_fields")
     for one in listed if isinstance(listed, list) else ():
-        field_id = whole(one.get("id")) if isinstance(one, dict) else None
+        field_id = as_integer(one.get("id")) if isinstance(one, dict) else None
         if field_id is not None:
             found[field_id] = one.get("value")
     mapped = fields.get("custom_field_values")
     for key, value in (mapped if isinstance(mapped, dict) else {}).items():
-        field_id = whole(key)
+        field_id = as_integer(key)
         if field_id is not None:
             found[field_id] = value
     return found
@@ -80,7 +80,9 @@ def given_values(fields: Fields) -> dict[int, Any]:
 def _names_without_id(fields: Fields) -> list[str]:
     mapped = fields.get("custom_field_values")
     return (
-        [str(key)[:LONGEST_NAMED] for key in mapped if whole(key) is None] if isinstance(mapped, dict) else []
+        [str(key)[:LONGEST_NAMED] for key in mapped if as_integer(key) is None]
+        if isinstance(mapped, dict)
+        else []
     )
 
 
@@ -107,7 +109,7 @@ def _about_value(field: Entry, value: Any, where: str) -> Iterator[Explanation]:
 
 def _fits(kind: str, value: Any) -> bool:
     if kind == "int":
-        return whole(value.strip().lstrip("+-") if isinstance(value, str) else value) is not None
+        return as_integer(value.strip().lstrip("+-") if isinstance(value, str) else value) is not None
     if kind == "float":
         return number(value) is not None
     if kind == "date":

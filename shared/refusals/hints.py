@@ -7,8 +7,8 @@ from typing import Any
 from shared.notices.hints import IDENTIFIER, IGNORED, Hint
 from shared.refusals import issue_hints, other_hints
 from shared.refusals.custom_field_hints import given_values, place, rule_for
-from shared.refusals.judging import Rule, blank, whole
-from shared.refusals.known import Explanation, Known
+from shared.refusals.judging import Rule, as_integer, blank
+from shared.refusals.known import Explanation, KnownMetadata
 from shared.templating.operations import Operation
 
 RULES: dict[Operation, tuple[Rule, ...]] = {
@@ -28,7 +28,7 @@ GUESSES: dict[Operation, Rule] = {
 REFERENCES = ("tracker_id", "status_id", "priority_id", "category_id", "assigned_to_id", "activity_id")
 
 
-def hints(operation: Operation, payload: dict[str, Any], known: Known) -> list[Explanation]:
+def hints(operation: Operation, payload: dict[str, Any], known: KnownMetadata) -> list[Explanation]:
     """Return the parts of a payload that the tracker refuses or silently ignores, as far as the cache shows.
 
     Args:
@@ -43,7 +43,7 @@ def hints(operation: Operation, payload: dict[str, Any], known: Known) -> list[E
 
 
 def explain(
-    operation: Operation, payload: dict[str, Any], known: Known, status: int, *, said: bool = False
+    operation: Operation, payload: dict[str, Any], known: KnownMetadata, status: int, *, said: bool = False
 ) -> list[Explanation]:
     """Return the explanations of an answer.
 
@@ -83,7 +83,7 @@ def ignored(operation: Operation, payload: dict[str, Any], answer: Any) -> list[
     for name in REFERENCES:
         got = made.get(name.removesuffix("_id"))
         got_id = got.get("id") if isinstance(got, dict) else None
-        if got_id is not None and not blank(sent.get(name)) and whole(sent[name]) != got_id:
+        if got_id is not None and not blank(sent.get(name)) and as_integer(sent[name]) != got_id:
             used = got.get("name") if isinstance(got, dict) else None
             why = Hint.REFERENCE_REPLACED(sent=sent[name], used=got_id, name=used)
             found.append(Explanation(f"{top}.{name}", why))

@@ -9,46 +9,46 @@ from shared.notices.hints import Hint
 from shared.refusals.judging import (
     Fields,
     Rule,
+    as_integer,
     blank,
     choices_of,
     is_date,
     names_of,
     number,
     unknown,
-    whole,
 )
-from shared.refusals.known import Explanation, Known
-from shared.tracker.projects import Standing
+from shared.refusals.known import Explanation, KnownMetadata
+from shared.tracker.projects import ProjectState
 
 CLOSED_TO_ISSUES = {
-    Standing.CLOSED: Hint.PROJECT_CLOSED,
-    Standing.ARCHIVED: Hint.PROJECT_ARCHIVED,
-    Standing.ABSENT: Hint.PROJECT_ABSENT,
+    ProjectState.CLOSED: Hint.PROJECT_CLOSED,
+    ProjectState.ARCHIVED: Hint.PROJECT_ARCHIVED,
+    ProjectState.ABSENT: Hint.PROJECT_ABSENT,
 }
 
 
-def project(fields: Fields, known: Known) -> Iterator[Explanation]:
+def project(fields: Fields, known: KnownMetadata) -> Iterator[Explanation]:
     """An issue's project must be active."""
     if blank(fields.get("project_id")):
         yield Explanation("issue.project_id", Hint.NO_PROJECT_GIVEN())
     elif known.project_now is not None:
         yield from project_now(fields, known)
-    elif whole(fields["project_id"]) is not None and unknown(fields, "project_id", known.projects):
+    elif as_integer(fields["project_id"]) is not None and unknown(fields, "project_id", known.projects):
         yield Explanation("issue.project_id", Hint.PROJECT_NOT_ACTIVE(project_id=fields["project_id"]))
 
 
-def project_now(_fields: Fields, known: Known) -> Iterator[Explanation]:
+def project_now(_fields: Fields, known: KnownMetadata) -> Iterator[Explanation]:
     """Issues of a project that is not active, or has no issue module, cannot be created or changed."""
     now = known.project_now
     if now is None:
         return
-    if now.standing is not Standing.ACTIVE:
-        yield Explanation("issue.project_id", CLOSED_TO_ISSUES[now.standing](**now.named))
+    if now.state is not ProjectState.ACTIVE:
+        yield Explanation("issue.project_id", CLOSED_TO_ISSUES[now.state](**now.named))
     elif now.modules is not None and "issue_tracking" not in now.modules:
         yield Explanation("issue.project_id", Hint.NO_ISSUE_TRACKING(**now.named))
 
 
-def subject(fields: Fields, _known: Known) -> Iterator[Explanation]:
+def subject(fields: Fields, _known: KnownMetadata) -> Iterator[Explanation]:
     """An issue needs a subject of at most 255 characters."""
     text = fields.get("subject")
     if blank(text):
@@ -57,7 +57,7 @@ def subject(fields: Fields, _known: Known) -> Iterator[Explanation]:
         yield Explanation("issue.subject", Hint.SUBJECT_TOO_LONG(length=length, most=LONGEST_SUBJECT))
 
 
-def priority(fields: Fields, known: Known) -> Iterator[Explanation]:
+def priority(fields: Fields, known: KnownMetadata) -> Iterator[Explanation]:
     """A priority must exist; one is needed if the tracker has no default."""
     if unknown(fields, "priority_id", known.priorities):
         why = Hint.UNKNOWN_PRIORITY(
@@ -70,7 +70,7 @@ def priority(fields: Fields, known: Known) -> Iterator[Explanation]:
         yield Explanation("issue.priority_id", why)
 
 
-def category(fields: Fields, known: Known) -> Iterator[Explanation]:
+def category(fields: Fields, known: KnownMetadata) -> Iterator[Explanation]:
     """A category must belong to the issue's project."""
     now = known.project_now
     categories = now.categories if now else None
@@ -78,7 +78,7 @@ def category(fields: Fields, known: Known) -> Iterator[Explanation]:
         categories is None and known.tracker_project_id not in known.projects
     ):
         return
-    if whole(fields["category_id"]) not in (known.categories if categories is None else categories):
+    if as_integer(fields["category_id"]) not in (known.categories if categories is None else categories):
         there_are = choices_of(known.categories.values()) if categories is None else names_of(categories)
         why = Hint.UNKNOWN_CATEGORY(
             project_id=known.tracker_project_id, category_id=fields["category_id"], **there_are
@@ -86,9 +86,9 @@ def category(fields: Fields, known: Known) -> Iterator[Explanation]:
         yield Explanation("issue.category_id", why)
 
 
-def category_assignee(fields: Fields, known: Known) -> Iterator[Explanation]:
+def category_assignee(fields: Fields, known: KnownMetadata) -> Iterator[Explanation]:
     """The default assignee of a category must be active."""
-    entry = known.categories.get(whole(fields.get("category_id")) or 0)
+    entry = known.categories.get(as_integer(fields.get("category_id")) or 0)
     assignee_id = entry.details.get("assigned_to_id") if entry else None
     is_given = not blank(fields.get("assigned_to_id"))
     if entry is None or is_given or assignee_id is None or not known.users or assignee_id in known.users:
@@ -102,7 +102,7 @@ def category_assignee(fields: Fields, known: Known) -> Iterator[Explanation]:
     yield Explanation("issue.category_id", why)
 
 
-def issue_type(fields: Fields, known: Known) -> Iterator[Explanation]:
+def issue_type(fields: Fields, known: KnownMetadata) -> Iterator[Explanation]:
     """The tracker ignores an unknown issue type, and uses the project's first one."""
     if unknown(fields, "tracker_id", known.issue_types):
         choices = choices_of(known.issue_types.values())
@@ -110,37 +110,37 @@ def issue_type(fields: Fields, known: Known) -> Iterator[Explanation]:
         yield Explanation("issue.tracker_id", why)
 
 
-def status(fields: Fields, known: Known) -> Iterator[Explanation]:
+def status(fields: Fields, known: KnownMetadata) -> Iterator[Explanation]:
     """The tracker ignores an unknown status, on creation and on updates."""
     if unknown(fields, "status_id", known.statuses):
         why = Hint.UNKNOWN_STATUS(status_id=fields["status_id"], **choices_of(known.statuses.values()))
         yield Explanation("issue.status_id", why)
 
 
-def some_status(fields: Fields, _known: Known) -> Iterator[Explanation]:
+def some_status(fields: Fields, _known: KnownMetadata) -> Iterator[Explanation]:
     """An update without a status does not change the status."""
     if blank(fields.get("status_id")):
         yield Explanation("issue.status_id", Hint.NO_STATUS_GIVEN())
 
 
-def watchers(fields: Fields, known: Known) -> Iterator[Explanation]:
+def watchers(fields: Fields, known: KnownMetadata) -> Iterator[Explanation]:
     """Watchers must be active users; the tracker answers 404 to one that does not exist."""
     given = fields.get("watcher_user_ids")
     ids = given if isinstance(given, list) else []
-    strange = [one for one in ids if known.users and whole(one) not in known.users]
+    strange = [one for one in ids if known.users and as_integer(one) not in known.users]
     if strange:
         why = Hint.UNKNOWN_WATCHERS(user_ids=[str(one)[:20] for one in strange[:10]])
         yield Explanation("issue.watcher_user_ids", why)
 
 
-def assignee(fields: Fields, known: Known) -> Iterator[Explanation]:
+def assignee(fields: Fields, known: KnownMetadata) -> Iterator[Explanation]:
     """An assignee must be a member; the cache only shows whether the user exists."""
     value = fields.get("assigned_to_id")
-    if not blank(value) and known.users and whole(value) not in known.users:
+    if not blank(value) and known.users and as_integer(value) not in known.users:
         yield Explanation("issue.assigned_to_id", Hint.UNKNOWN_ASSIGNEE(user_id=value))
 
 
-def days(fields: Fields, _known: Known) -> Iterator[Explanation]:
+def days(fields: Fields, _known: KnownMetadata) -> Iterator[Explanation]:
     """Dates must be valid, and the due date must not be before the start date."""
     for name in ("start_date", "due_date"):
         if not blank(fields.get(name)) and not is_date(fields[name]):
@@ -150,7 +150,7 @@ def days(fields: Fields, _known: Known) -> Iterator[Explanation]:
         yield Explanation("issue.due_date", Hint.DUE_BEFORE_START())
 
 
-def amounts(fields: Fields, _known: Known) -> Iterator[Explanation]:
+def amounts(fields: Fields, _known: KnownMetadata) -> Iterator[Explanation]:
     """Estimated hours must not be negative, and percent done must be between 0 and 100."""
     estimated, done = number(fields.get("estimated_hours")), number(fields.get("done_ratio"))
     if estimated is not None and estimated < 0:
@@ -166,7 +166,7 @@ NOTE: tuple[Rule, ...] = (project_now, amounts, status)
 UPDATE: tuple[Rule, ...] = (*NOTE, some_status)
 
 
-def guesses(fields: Fields, known: Known) -> Iterator[Explanation]:
+def guesses(fields: Fields, known: KnownMetadata) -> Iterator[Explanation]:
     """Possible faults of a new issue that the cache cannot show."""
     if not blank(fields.get("watcher_user_ids")):
         yield Explanation("issue.watcher_user_ids", Hint.MAYBE_WATCHER_LOCKED(), checked=False)

@@ -8,16 +8,16 @@ from datetime import date
 from typing import Any
 
 from shared.metadata.confirming import some_of
-from shared.refusals.known import Entries, Explanation, Known
+from shared.refusals.known import Entries, Explanation, KnownMetadata
 from shared.store.configuration.metadata import Entry
 from shared.values.ids import read_id
 
 Fields = Mapping[str, Any]
-Rule = Callable[[Fields, Known], Iterator[Explanation]]
+Rule = Callable[[Fields, KnownMetadata], Iterator[Explanation]]
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-def whole(value: Any) -> int | None:
+def as_integer(value: Any) -> int | None:
     """Return an integer, also if it is written as text, or None for anything else."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
@@ -51,7 +51,7 @@ def is_date(value: Any) -> bool:
 
 def unknown(fields: Fields, name: str, choices: Entries) -> bool:
     """Return whether a field is sent and is not one of the choices; always False if the cache is empty."""
-    return bool(choices) and not blank(fields.get(name)) and whole(fields[name]) not in choices
+    return bool(choices) and not blank(fields.get(name)) and as_integer(fields[name]) not in choices
 
 
 def choices_of(entries: Iterable[Entry]) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownMetadata:
     """The cache, for one project. An empty part neither confirms nor denies anything.
 
     Attributes:
@@ -76,7 +76,7 @@ class Known:
     today: date | None = None
 
 
-def known_of(tx: Transaction, tracker_project_id: int | None) -> Known:
+def known_of(tx: Transaction, tracker_project_id: int | None) -> KnownMetadata:
     """Return the cache for a payload.
 
     Args:
@@ -91,7 +91,7 @@ def known_of(tx: Transaction, tracker_project_id: int | None) -> Known:
     if tracker_project_id is not None:
         own = tx.metadata.of_kind(MetadataKind.CATEGORY, tracker_project_id=tracker_project_id)
         categories = {one.tracker_id: one for one in own}
-    return Known(
+    return KnownMetadata(
         tracker_project_id=tracker_project_id,
         projects=found[MetadataKind.PROJECT],
         issue_types=found[MetadataKind.ISSUE_TYPE],

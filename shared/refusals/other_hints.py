@@ -9,29 +9,29 @@ from shared.notices.hints import Hint
 from shared.refusals.judging import (
     Fields,
     Rule,
+    as_integer,
     blank,
     choices_of,
     is_date,
     names_of,
     number,
     unknown,
-    whole,
 )
-from shared.refusals.known import Entries, Explanation, Known
-from shared.tracker.projects import Standing
+from shared.refusals.known import Entries, Explanation, KnownMetadata
+from shared.tracker.projects import ProjectState
 
 MOST_HOURS = 999
 HOURS_OF_A_DAY = 24
 HALF_A_MINUTE = 30 / 3600  # no supported version rounds this to 0; 5.0 accepts 18 s
 
 
-def activity(fields: Fields, known: Known) -> Iterator[Explanation]:
+def activity(fields: Fields, known: KnownMetadata) -> Iterator[Explanation]:
     """An activity must be enabled in the project, which may replace it with one of its own."""
     value, usable = fields.get("activity_id"), _usable_activities(known)
     now = known.project_now
     if now is not None and now.activities is not None and not blank(value):
-        if now.standing is Standing.ACTIVE and whole(value) not in now.activities:
-            listed = known.activities.get(whole(value) or 0)
+        if now.state is ProjectState.ACTIVE and as_integer(value) not in now.activities:
+            listed = known.activities.get(as_integer(value) or 0)
             is_off = listed is not None and not listed.details.get("active", True)
             code = Hint.ACTIVITY_SWITCHED_OFF if is_off else Hint.ACTIVITY_NOT_USABLE_NOW
             where = {} if is_off else now.named
@@ -45,28 +45,28 @@ def activity(fields: Fields, known: Known) -> Iterator[Explanation]:
         if not any(one.details.get("is_default") for one in known.activities.values()):
             why = Hint.NO_DEFAULT_ACTIVITY(**choices_of(usable.values()))
             yield Explanation("time_entry.activity_id", why)
-    elif whole(value) not in _enabled_ids(known):
+    elif as_integer(value) not in _enabled_ids(known):
         why = Hint.ACTIVITY_NOT_ENABLED(
             activity_id=value, project_id=known.tracker_project_id, **choices_of(usable.values())
         )
         yield Explanation("time_entry.activity_id", why)
 
 
-def _enabled_ids(known: Known) -> set[int]:
+def _enabled_ids(known: KnownMetadata) -> set[int]:
     """Return the usable activities: the project's if they were read, otherwise the active ones of the tracker."""
     project = known.projects.get(known.tracker_project_id or 0)
     own = project.details.get("activity_ids") if project else None
     return set(own) if own is not None else set(_usable_activities(known))
 
 
-def _usable_activities(known: Known) -> Entries:
+def _usable_activities(known: KnownMetadata) -> Entries:
     active = {key: one for key, one in known.activities.items() if one.details.get("active", True)}
     project = known.projects.get(known.tracker_project_id or 0)
     own = project.details.get("activity_ids") if project else None
     return active if own is None else {key: one for key, one in active.items() if key in own}
 
 
-def comment(fields: Fields, _known: Known) -> Iterator[Explanation]:
+def comment(fields: Fields, _known: KnownMetadata) -> Iterator[Explanation]:
     """A comment must have at most 1024 characters."""
     length = len(str(fields.get("comments") or ""))
     if length > LONGEST_COMMENT:
@@ -74,7 +74,7 @@ def comment(fields: Fields, _known: Known) -> Iterator[Explanation]:
         yield Explanation("time_entry.comments", why)
 
 
-def hours(fields: Fields, _known: Known) -> Iterator[Explanation]:
+def hours(fields: Fields, _known: KnownMetadata) -> Iterator[Explanation]:
     """Hours must be given, and must be between 0 and `MOST_HOURS`."""
     value = fields.get("hours")
     spent = number(value)
@@ -84,32 +84,32 @@ def hours(fields: Fields, _known: Known) -> Iterator[Explanation]:
         yield Explanation("time_entry.hours", Hint.HOURS_OUT_OF_RANGE(hours=value, most=MOST_HOURS))
 
 
-def day(fields: Fields, _known: Known) -> Iterator[Explanation]:
+def day(fields: Fields, _known: KnownMetadata) -> Iterator[Explanation]:
     """The day of the work must be a valid date."""
     if "spent_on" in fields and not is_date(fields["spent_on"]):
         yield Explanation("time_entry.spent_on", Hint.NOT_A_DATE())
 
 
 CLOSED_TO_TIME = {
-    Standing.CLOSED: Hint.TIME_PROJECT_CLOSED,
-    Standing.ARCHIVED: Hint.TIME_PROJECT_ARCHIVED,
-    Standing.ABSENT: Hint.TIME_PROJECT_ABSENT,
+    ProjectState.CLOSED: Hint.TIME_PROJECT_CLOSED,
+    ProjectState.ARCHIVED: Hint.TIME_PROJECT_ARCHIVED,
+    ProjectState.ABSENT: Hint.TIME_PROJECT_ABSENT,
 }
 
 
-def time_project(_fields: Fields, known: Known) -> Iterator[Explanation]:
+def time_project(_fields: Fields, known: KnownMetadata) -> Iterator[Explanation]:
     """Time can be logged only in an active project with time tracking."""
     project_id, now = known.tracker_project_id, known.project_now
     if now is not None:
-        if now.standing is not Standing.ACTIVE:
-            yield Explanation("time_entry.issue_id", CLOSED_TO_TIME[now.standing](**now.named))
+        if now.state is not ProjectState.ACTIVE:
+            yield Explanation("time_entry.issue_id", CLOSED_TO_TIME[now.state](**now.named))
         elif now.modules is not None and "time_tracking" not in now.modules:
             yield Explanation("time_entry.issue_id", Hint.NO_TIME_TRACKING(**now.named))
     elif project_id is not None and known.projects and project_id not in known.projects:
         yield Explanation("time_entry.issue_id", Hint.TIME_PROJECT_NOT_ACTIVE(project_id=project_id))
 
 
-def time_guesses(fields: Fields, known: Known) -> Iterator[Explanation]:
+def time_guesses(fields: Fields, known: KnownMetadata) -> Iterator[Explanation]:
     """Possible faults of a time entry that the cache cannot show."""
     spent, project = number(fields.get("hours")), known.projects.get(known.tracker_project_id or 0)
     if blank(fields.get("comments")):
@@ -129,7 +129,7 @@ def time_guesses(fields: Fields, known: Known) -> Iterator[Explanation]:
         yield Explanation("time_entry.hours", Hint.MAYBE_TOO_MANY_HOURS_IN_A_DAY())
 
 
-def name(fields: Fields, _known: Known) -> Iterator[Explanation]:
+def name(fields: Fields, _known: KnownMetadata) -> Iterator[Explanation]:
     """A project needs a name of at most 255 characters."""
     text = fields.get("name")
     if blank(text):
@@ -138,7 +138,7 @@ def name(fields: Fields, _known: Known) -> Iterator[Explanation]:
         yield Explanation("project.name", Hint.PROJECT_NAME_TOO_LONG(length=length, most=LONGEST_NAME))
 
 
-def identifier(fields: Fields, known: Known) -> Iterator[Explanation]:
+def identifier(fields: Fields, known: KnownMetadata) -> Iterator[Explanation]:
     """An identifier must have valid characters and length, and must not be taken."""
     text = str(fields.get("identifier") or "")
     taken = next((one for one in known.projects.values() if one.details.get("identifier") == text), None)
@@ -153,38 +153,38 @@ def identifier(fields: Fields, known: Known) -> Iterator[Explanation]:
         yield Explanation("project.identifier", Hint.IDENTIFIER_TAKEN(project=str(taken)))
 
 
-def parent(fields: Fields, known: Known) -> Iterator[Explanation]:
+def parent(fields: Fields, known: KnownMetadata) -> Iterator[Explanation]:
     """A parent project must be active."""
     if unknown(fields, "parent_id", known.projects):
         why = Hint.PARENT_PROJECT_NOT_ACTIVE(project_id=fields["parent_id"])
         yield Explanation("project.parent_id", why)
 
 
-def project_guesses(fields: Fields, _known: Known) -> Iterator[Explanation]:
+def project_guesses(fields: Fields, _known: KnownMetadata) -> Iterator[Explanation]:
     """Possible faults of a new project that the cache cannot show."""
     if not blank(fields.get("parent_id")):
         yield Explanation("project.parent_id", Hint.MAYBE_PARENT_PROJECT_CLOSED(), checked=False)
     yield Explanation("project.identifier", Hint.MAYBE_IDENTIFIER_OF_ARCHIVED(), checked=False)
 
 
-def roles(fields: Fields, known: Known) -> Iterator[Explanation]:
+def roles(fields: Fields, known: KnownMetadata) -> Iterator[Explanation]:
     """At least one role must exist and must not be built-in."""
     given = fields.get("role_ids")
-    ids = {whole(one) for one in given} if isinstance(given, list) else set()
+    ids = {as_integer(one) for one in given} if isinstance(given, list) else set()
     if known.roles and not ids & known.roles.keys():
         yield Explanation("membership.role_ids", Hint.NO_USABLE_ROLE(**choices_of(known.roles.values())))
 
 
-def member(fields: Fields, known: Known) -> Iterator[Explanation]:
+def member(fields: Fields, known: KnownMetadata) -> Iterator[Explanation]:
     """The new member must exist."""
     value = fields.get("user_id")
     if blank(value):
         yield Explanation("membership.user_id", Hint.NO_MEMBER_GIVEN())
-    elif known.users and whole(value) not in known.users:
+    elif known.users and as_integer(value) not in known.users:
         yield Explanation("membership.user_id", Hint.UNKNOWN_MEMBER(user_id=value))
 
 
-def member_guesses(_fields: Fields, _known: Known) -> Iterator[Explanation]:
+def member_guesses(_fields: Fields, _known: KnownMetadata) -> Iterator[Explanation]:
     """Possible faults of a membership that the cache cannot show."""
     yield Explanation("membership.user_id", Hint.MAYBE_ALREADY_MEMBER(), checked=False)
 

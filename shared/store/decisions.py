@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from shared.events.config import PluginConfig
 from shared.events.event import Event
-from shared.events.gate import closed
+from shared.events.filter import why_nothing_is_sent
 from shared.events.payloads import not_taken
 from shared.notices.authors import Misattribution
 from shared.notices.kinds import ATTRIBUTED, ON_ISSUE, Kind
@@ -153,12 +153,12 @@ class Decisions:
         self.tell(what, ticket_id=claim.ticket_id, task_id=self._task_id(claim.key))
         return True
 
-    def free(self, row: LedgerRow, breaker: float) -> None:
-        """Free a row in doubt whose object the tracker lacks; it is created again after `breaker` seconds."""
+    def free(self, row: LedgerRow, delay_s: float) -> None:
+        """Free a row in doubt whose object the tracker lacks; it is created again after `delay_s` seconds."""
         absent, ledger = LedgerEvent.ABSENT, self.tx.ledger(self.kind)
         if ledger.free(row.key, row.attempt, Reason.ABSENT_ON_TRACKER(because=row.notice), absent):
             self._note(row, What.CREATION_ABSENT(kind=self.kind))
-            self._in_journal(absent, row, Reason.WAS_NOT_ITS_OWN(), breaker)
+            self._in_journal(absent, row, Reason.WAS_NOT_ITS_OWN(), delay_s)
 
     def hold(self, row: LedgerRow, because: Notice, candidates: Collection[int] = ()) -> None:
         """Put a row in doubt on hold for a person's decision."""
@@ -222,7 +222,7 @@ class Decisions:
                     if held.kind.is_addition:
                         what = What.NOTE_FOR_PERSON(kind=held.kind, because=given_up)
                     self._note(held, what)
-            self.tx.statuses.owe({ticket_id: None}, self.tx.configs.status_map())
+            self.tx.statuses.mark_due({ticket_id: None}, self.tx.configs.status_map())
 
     def take_back(self, row: LedgerRow, tracker_id: int) -> bool:
         """Put a row back on hold that a person linked to the wrong object; return False if it is not linked to it."""
@@ -256,14 +256,14 @@ class Decisions:
         self.to_notify.add(row.ticket_id)
         return asked
 
-    def _in_journal(self, event: LedgerEvent, row: LedgerRow, reason: Notice, breaker: float = 0) -> bool:
+    def _in_journal(self, event: LedgerEvent, row: LedgerRow, reason: Notice, delay_s: float = 0) -> bool:
         """Apply a transition to the ticket's events; return whether one that requires the row is pending again.
 
         Args:
             event: the transition's event.
             row: the row before the transition.
             reason: why events are pending again.
-            breaker: delay in seconds of the events that wait for the row.
+            delay_s: seconds that the events which require the row wait.
         """
         journal, key, asked = self.tx.journal, self._key(row.key), False
         for change in TRANSITIONS[event].journal:
@@ -274,14 +274,14 @@ class Decisions:
             elif change is InJournal.REOPEN_CAUSE_ALWAYS:
                 asked = self._ask_again(row, reason, tuple(EventState))
             elif change is InJournal.MAKE_DUE:
-                journal.hurry(row.ticket_id, key)
+                journal.make_due(row.ticket_id, key)
             else:
-                journal.put_off(row.ticket_id, breaker, key=key)
+                journal.reschedule(row.ticket_id, delay_s, key=key)
         return asked
 
     def _owe(self, ticket_id: int, tracker_status_id: int | None) -> None:
         if self.kind is Kind.TICKET:
-            self.tx.statuses.owe({ticket_id: tracker_status_id}, self.tx.configs.status_map())
+            self.tx.statuses.mark_due({ticket_id: tracker_status_id}, self.tx.configs.status_map())
 
     def _narrow(self, tracker_id: int) -> None:
         """Remove an object from the candidates of rows put on hold after a restore; free rows without candidates."""
@@ -351,7 +351,7 @@ class Decisions:
         key = self._key(row.key) or (asked_by and asked_by.key)
         for one in self.tx.journal.of_key(key) if key else ():
             event = snapshot_of(one)
-            if event is not None and not closed(event, self.config):
+            if event is not None and not why_nothing_is_sent(event, self.config):
                 self.to_notify.update({one.ticket_id} - {row.ticket_id})
                 return one.state in ended and bool(self.tx.journal.reopen(JournalEvent.id == one.id, reason))
         return False

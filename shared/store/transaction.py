@@ -17,8 +17,8 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from shared.notices.kinds import ADDITIONS, Kind, RowId
 from shared.store import opening
 from shared.store.configuration.changes import Changes
-from shared.store.configuration.configs import SHARE, Configs, settle
-from shared.store.configuration.links import Links
+from shared.store.configuration.configs import SHARE, Configs, lock_shared
+from shared.store.configuration.mappings import ProjectMappings
 from shared.store.configuration.metadata import Metadata
 from shared.store.configuration.notifications import Notifications
 from shared.store.configuration.people import People
@@ -59,7 +59,7 @@ class Transaction(UnitOfWork):
     times = Repository(partial(Ledger, kind=Kind.TICKET_TASK))
     statuses = Repository(TicketStates)
     deletions = Repository(TicketDeletions)
-    links = Repository(Links)
+    mappings = Repository(ProjectMappings)
     people = Repository(People)
     metadata = Repository(Metadata)
     dry_runs = Repository(DryRunObjects)
@@ -104,10 +104,10 @@ class Transaction(UnitOfWork):
         Args:
             durable: whether the commit waits for the disk. This is not needed for data that can be derived again if
                 PostgreSQL's machine crashes now; a later durable commit also flushes this one.
-            locks_settings: whether the settings stay locked until the commit (`settle`), which is then durable.
+            locks_settings: whether the settings stay locked until the commit (`lock_shared`), which is then durable.
         """
         if locks_settings:
-            settle(self.session, BRIEFLY_SETTLED)
+            lock_shared(self.session, BRIEFLY_SETTLED)
         elif is_on_postgresql(self.session):
             send_with_next(self.session, BRIEFLY if durable else IN_MEMORY)
 

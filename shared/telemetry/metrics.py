@@ -145,7 +145,7 @@ BY_PROCESS: Mapping[str, tuple[MetricWrapperBase, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class ScrapedGauge:
     """A gauge whose value is read at each scrape."""
 
     name: str
@@ -157,79 +157,87 @@ class Looked:
         return GaugeMetricFamily(self.name, self.documentation, labels=self.labels)
 
 
-BUILD = Looked("deskbridge_build_info", "Always 1; the running version", ("process", "version", "python"))
-REACHABLE = Looked(
+BUILD = ScrapedGauge(
+    "deskbridge_build_info", "Always 1; the running version", ("process", "version", "python")
+)
+REACHABLE = ScrapedGauge(
     "deskbridge_reachable",
     "1 if this process can reach the service (for the database: can commit); else 0",
     ("service",),
 )
-PENDING = Looked("deskbridge_events_pending", "Pending events")
-OLDEST_PENDING = Looked(
+PENDING = ScrapedGauge("deskbridge_events_pending", "Pending events")
+OLDEST_PENDING = ScrapedGauge(
     "deskbridge_oldest_pending_age_seconds", "Age of the oldest pending event, 0 = no pending events"
 )
-LAST_EVENT = Looked(
+LAST_EVENT = ScrapedGauge(
     "deskbridge_last_event_age_seconds", "Time since the last event; absent before the first one"
 )
-QUIET = Looked(
+QUIET = ScrapedGauge(
     "deskbridge_quiet_limit_seconds", "QUIET_HOURS: time without events after which an alert fires"
 )
-INSTALLATIONS = Looked("deskbridge_installations", "Installations seen in this Redis database within a week")
-OLDEST_DUE = Looked(
+INSTALLATIONS = ScrapedGauge(
+    "deskbridge_installations", "Installations seen in this Redis database within a week"
+)
+OLDEST_DUE = ScrapedGauge(
     "deskbridge_oldest_due_age_seconds",
     "Time that the oldest due event has waited for a worker, 0 while paused",
 )
-FAILED = Looked("deskbridge_events_failed", "Failed events that were not replayed, by reason", ("code",))
-UNREADABLE_DELIVERIES = Looked("deskbridge_deliveries_unreadable", "Accepted deliveries that are unreadable")
-ON_HOLD = Looked("deskbridge_on_hold", "Creations on hold, which need a decision")
-DELIVERIES_REFUSED = Looked(
+FAILED = ScrapedGauge(
+    "deskbridge_events_failed", "Failed events that were not replayed, by reason", ("code",)
+)
+UNREADABLE_DELIVERIES = ScrapedGauge(
+    "deskbridge_deliveries_unreadable", "Accepted deliveries that are unreadable"
+)
+ON_HOLD = ScrapedGauge("deskbridge_on_hold", "Creations on hold, which need a decision")
+DELIVERIES_REFUSED = ScrapedGauge(
     "deskbridge_deliveries_refused", "Deliveries rejected since the last accepted one"
 )
-STATUSES_NOT_TAKEN = Looked(
+STATUSES_NOT_TAKEN = ScrapedGauge(
     "deskbridge_statuses_not_taken",
     "Issues whose status differs because Redmine did not accept the ticket's status",
 )
-DEFAULTS_NOT_USABLE = Looked(
+DEFAULTS_NOT_USABLE = ScrapedGauge(
     "deskbridge_defaults_not_usable",
     "Defaults that Redmine has deleted or disabled, as of the last reading of its metadata",
 )
-PARTS_FAILING = Looked(
+PARTS_FAILING = ScrapedGauge(
     "deskbridge_parts_failing",
     "Failed checks in the doctor's last run; absent if it has not run within 15 minutes",
 )
-WRONG_AUTHORS = Looked("deskbridge_misattributed", "Issues and time entries with the wrong author")
-PAUSED = Looked(
+WRONG_AUTHORS = ScrapedGauge("deskbridge_misattributed", "Issues and time entries with the wrong author")
+PAUSED = ScrapedGauge(
     "deskbridge_paused",
     "1 while all calls are paused, by reason; without a pause 0 with an empty code",
     ("code",),
 )
-SYNCHRONISED = Looked(
+SYNCHRONISED = ScrapedGauge(
     "deskbridge_metadata_synchronised_timestamp_seconds",
     "Time of the last reading of Redmine's metadata, 0 = never",
 )
-RINGS = Looked("deskbridge_rings_waiting", "Messages in the broker's queue")
-RATE_WAIT = Looked(
+QUEUE_LENGTH = ScrapedGauge("deskbridge_rings_waiting", "Messages in the broker's queue")
+RATE_WAIT = ScrapedGauge(
     "deskbridge_rate_limit_wait_seconds",
     "Time that the next call to Redmine has to wait because of RATE_LIMIT; 0 = no wait",
 )
-SECONDS_PER_CALL = Looked(
+SECONDS_PER_CALL = ScrapedGauge(
     "deskbridge_tracker_seconds_per_call",
     "Average duration of calls to Redmine over all workers in the last two minutes; absent without calls",
 )
-CALL_LIMIT = Looked(
+CALL_LIMIT = ScrapedGauge(
     "deskbridge_tracker_call_limit",
     "Maximum concurrent calls of a worker to Redmine, by limiting reason",
     ("worker", "why"),
 )
-CALL_RATIO = Looked(
+CALL_RATIO = ScrapedGauge(
     "deskbridge_tracker_call_latency_ratio",
     "Duration of a worker's calls relative to calls without load; 1 = no call waits in Redmine",
     ("worker",),
 )
-CLOCK_OFF = Looked(
+CLOCK_OFF = ScrapedGauge(
     "deskbridge_worker_clock_offset_seconds",
     "Largest difference between a worker's clock and the database's clock",
 )
-LAST_SEEN = Looked(
+LAST_SEEN = ScrapedGauge(
     "deskbridge_last_seen_age_seconds",
     "Time since the last heartbeat of any process of this kind",
     ("process",),
@@ -252,7 +260,7 @@ LOOKED_UP = (
     WRONG_AUTHORS,
     PAUSED,
     SYNCHRONISED,
-    RINGS,
+    QUEUE_LENGTH,
     RATE_WAIT,
     SECONDS_PER_CALL,
     CALL_LIMIT,

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, Field
 
 from shared.events.config import PluginConfig
-from shared.events.gate import shown
+from shared.events.filter import shown
 from shared.events.snapshots import Note, Ticket, TicketTask
 from shared.notices.templates import JsonType, TemplateProblem
 from shared.templating.operations import CustomField, Operation

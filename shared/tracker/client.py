@@ -109,7 +109,7 @@ class Request:
         before_send: called once connected, right before the request is sent; its exception stops the call.
         observe: receives the call once it has ended; its exception replaces the call's own error.
         expected: status codes of expected refusals, which are neither logged as warnings nor recorded as errors.
-        has_turn: whether the caller has already waited for the rate limiter (`TrackerClient.take_turn`).
+        has_waited: whether the caller has already waited for the rate limiter (`TrackerClient.wait_for_rate_limit`).
         upload: a file as the body, instead of JSON; such a call may take `UPLOAD_S`.
     """
 
@@ -121,7 +121,7 @@ class Request:
     before_send: Callable[[], None] | None = None
     observe: Callable[[CallRecord], None] | None = None
     expected: Collection[int] = ()
-    has_turn: bool = False
+    has_waited: bool = False
     upload: Upload | None = None
 
     @property
@@ -190,7 +190,7 @@ class TrackerClient:
         before_send: Callable[[], None] | None = None,
         observe: Callable[[CallRecord], None] | None = None,
         expected: Collection[int] = (),
-        has_turn: bool = False,
+        has_waited: bool = False,
     ) -> Answer:
         """Make one call from a thread; the arguments are those of `Request`.
 
@@ -199,7 +199,7 @@ class TrackerClient:
             TrackerError: as `send`.
         """
         return self.send_from_thread(
-            Request(method, path, body, params, login, before_send, observe, expected, has_turn)
+            Request(method, path, body, params, login, before_send, observe, expected, has_waited)
         )
 
     def raw(
@@ -221,7 +221,7 @@ class TrackerClient:
             TrackerUnreachable: if nothing was sent.
             OutcomeUnknown: if it was sent, but no complete answer came.
         """
-        self.take_turn()
+        self.wait_for_rate_limit()
         request = Request(method, path, body, before_send=before_send)
         answer = self._from_thread(request, self._exchange)
         _tell_refusal(request, answer[0])
@@ -234,9 +234,9 @@ class TrackerClient:
             RuntimeError: if this thread runs an event loop.
             TrackerError: as `send`.
         """
-        if not request.has_turn:
-            self.take_turn()
-        return self._from_thread(replace(request, has_turn=True), self.send)
+        if not request.has_waited:
+            self.wait_for_rate_limit()
+        return self._from_thread(replace(request, has_waited=True), self.send)
 
     async def send(self, request: Request) -> Answer:
         """Send a request, and return its answer, whose status is 2xx.
@@ -249,14 +249,14 @@ class TrackerClient:
             raise ImpersonationRefused(
                 method, path, detail=Detail.LOGIN_NO_HEADER()
             )  # a fault of this person's login, not an outage
-        if not request.has_turn:
+        if not request.has_waited:
             await self._wait_for_turn()
         try:
             return await self._call(request)
         except TrackerClosed as closed:
             if closed.status != 403:
                 raise
-            raise await self._told_apart(closed, request.observe) from None
+            raise await self._explain_forbidden(closed, request.observe) from None
         except TrackerError as failure:
             if not failure.foreign:
                 raise
@@ -270,7 +270,7 @@ class TrackerClient:
         """Whether there is a rate limit."""
         return self._rate_limiter is not None
 
-    def take_turn(self) -> None:
+    def wait_for_rate_limit(self) -> None:
         """Wait for the rate limiter ahead of a call, so that the wait does not use up a claim's lease."""
         if self._rate_limiter:
             wait_alive(self._rate_limiter())
@@ -320,7 +320,7 @@ class TrackerClient:
                     )
                 )
 
-    async def _told_apart(
+    async def _explain_forbidden(
         self, closed: TrackerClosed, observe: Callable[[CallRecord], None] | None
     ) -> TrackerError:
         """Return the error for a 403 of /users.json with its cause: not an administrator's key, or no REST API."""

@@ -16,7 +16,7 @@ from shared.notices.faults import Detail
 from shared.notices.kinds import Kind
 from shared.tracker.answers import Answer
 from shared.tracker.client import USERS, CallRecord, TrackerClient
-from shared.tracker.lanes import LONG_ANSWERS, in_lanes
+from shared.tracker.concurrent_reads import LONG_ANSWERS, run_concurrently
 from shared.values.ids import id_in
 
 PAGE_SIZE = 100
@@ -168,7 +168,7 @@ class TrackerLists:
                 raise
         return self._call(path, params)
 
-    def ask_whether_open(self) -> None:
+    def check_access(self) -> None:
         """Verify that the tracker accepts the key; within `open_throughout`, which does that itself, do nothing.
 
         Raises:
@@ -185,17 +185,17 @@ class TrackerLists:
         The lists are reliable only after the block has ended without an error.
 
         Raises:
-            TrackerError: as `ask_whether_open`.
+            TrackerError: as `check_access`.
         """
-        self.ask_whether_open()
+        self.check_access()
         self._is_asked_around = True
         try:
             yield
         finally:
             self._is_asked_around = False
-        self.ask_whether_open()
+        self.check_access()
 
-    def whole(self, path: str, name: str, params: Params | None = None) -> list[Listed]:
+    def read_all(self, path: str, name: str, params: Params | None = None) -> list[Listed]:
         """Read every row of a list exactly once; read the list again if it changes in the meantime.
 
         Raises:
@@ -208,9 +208,9 @@ class TrackerLists:
             self.read_pages([PagedList(path, name, params)], lambda _, rows: found.extend(rows))
             return found
 
-        self.ask_whether_open()
-        found = settled(read)
-        self.ask_whether_open()
+        self.check_access()
+        found = retry_if_changed(read)
+        self.check_access()
         return found
 
     def search(
@@ -236,13 +236,13 @@ class TrackerLists:
             OutcomeUnknown: if the list is too long.
             TrackerError: as `TrackerClient.call`.
         """
-        self.ask_whether_open()
+        self.check_access()
         search = PageSearch(path, name, params, most_pages)
         while not search.is_over:
             answer = self.get(path, search.page())
             if enough(search.take(answer), answer):
                 search.is_over = True
-        self.ask_whether_open()
+        self.check_access()
         return search.found
 
     def find(self, path: str, name: str, tracker_id: int, params: Params) -> Listed | None:
@@ -289,7 +289,7 @@ class TrackerLists:
             one, answer = page
             taken(one, one.take(answer))
 
-        in_lanes(read, todo, done=keep, lanes=LONG_ANSWERS)
+        run_concurrently(read, todo, done=keep, concurrency=LONG_ANSWERS)
         for one in every:
             one.check()
 
@@ -297,7 +297,7 @@ class TrackerLists:
         return self._client.call("GET", path, params=params, observe=self._observe)
 
 
-def settled(read: Callable[[], Result]) -> Result:
+def retry_if_changed(read: Callable[[], Result]) -> Result:
     """Call `read`, and again if a list changed in the meantime, a few times at most.
 
     Raises:

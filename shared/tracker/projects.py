@@ -23,7 +23,7 @@ ACTIVE, CLOSED, ARCHIVED = 1, 5, 9
 Get = Callable[[str, Mapping[str, str | int]], Answer]
 
 
-class Standing(StrEnum):
+class ProjectState(StrEnum):
     """The state of a tracker project; only an active one takes new issues and time entries."""
 
     ACTIVE = "active"
@@ -44,7 +44,7 @@ class ProjectNow:
     """
 
     id: int
-    standing: Standing
+    state: ProjectState
     name: str | None = None
     modules: frozenset[str] | None = None
     activities: Mapping[int, str] | None = None
@@ -99,8 +99,8 @@ def project_now(get: Get, project_id: int) -> ProjectNow:
     except TrackerRejected as refused:
         if refused.status not in (403, 404):
             raise
-        standing = Standing.ARCHIVED if refused.status == 403 else Standing.ABSENT
-        return ProjectNow(project_id, standing)
+        state = ProjectState.ARCHIVED if refused.status == 403 else ProjectState.ABSENT
+        return ProjectNow(project_id, state)
     return _read_row(project_id, row)
 
 
@@ -114,7 +114,7 @@ def _read_row(project_id: int, row: Mapping[str, Any]) -> ProjectNow:
     )
     return ProjectNow(
         project_id,
-        _standing(row.get("status", ACTIVE)),
+        _state(row.get("status", ACTIVE)),
         clean(name) if isinstance(name, str) else None,
         names,
         _named(row.get("time_entry_activities")),
@@ -123,9 +123,9 @@ def _read_row(project_id: int, row: Mapping[str, Any]) -> ProjectNow:
     )
 
 
-def _standing(status: Any) -> Standing:
-    known = {ACTIVE: Standing.ACTIVE, CLOSED: Standing.CLOSED, ARCHIVED: Standing.ARCHIVED}
-    return known.get(status, Standing.ABSENT)  # 10: it is being deleted (6.0, 6.1)
+def _state(status: Any) -> ProjectState:
+    known = {ACTIVE: ProjectState.ACTIVE, CLOSED: ProjectState.CLOSED, ARCHIVED: ProjectState.ARCHIVED}
+    return known.get(status, ProjectState.ABSENT)  # 10: it is being deleted (6.0, 6.1)
 
 
 def _named(rows: Any) -> dict[int, str] | None:

@@ -18,15 +18,15 @@ from deploy.embedded.redis import RedisServer
 from deploy.sandbox.tracker.control import StandIn
 from deploy.sandbox.tracker.seed import DEFAULT_KEY
 from tests.support.fleet import Fleet
-from tests.support.nursery import Nursery
+from tests.support.fork_server import ForkServer
 
 
 @pytest.fixture(scope="module")
-def nursery(request: pytest.FixtureRequest) -> Nursery | None:
+def fork_server(request: pytest.FixtureRequest) -> ForkServer | None:
     """What begins the processes of the module: none where they are to start from nothing, or cannot be adopted."""
     if getattr(request.module, "FROM_NOTHING", False) or sys.platform != "linux":
         return None
-    made: Nursery = request.getfixturevalue("one_nursery")
+    made: ForkServer = request.getfixturevalue("shared_fork_server")
     return made
 
 
@@ -42,9 +42,11 @@ def made_fleet(directory: Path, database_url: str, redis_url: str, **settings: A
 
 
 @pytest.fixture
-def new_fleet(tmp_path: Path, postgres_url: str, redis_url: str, nursery: Nursery | None) -> Iterator[Fleet]:
+def new_fleet(
+    tmp_path: Path, postgres_url: str, redis_url: str, fork_server: ForkServer | None
+) -> Iterator[Fleet]:
     """A fleet of the test's own that is to be started."""
-    with made_fleet(tmp_path, postgres_url, redis_url, nursery=nursery) as fleet:
+    with made_fleet(tmp_path, postgres_url, redis_url, fork_server=fork_server) as fleet:
         yield fleet
 
 
@@ -54,7 +56,7 @@ def lasting_fleet(
     tmp_path_factory: pytest.TempPathFactory,
     postgres_server: PostgresServer,
     redis_server: RedisServer,
-    nursery: Nursery | None,
+    fork_server: ForkServer | None,
 ) -> Iterator[Fleet]:
     """A fleet of the whole module, without a worker yet: starting processes is what such tests take longest for.
 
@@ -67,7 +69,7 @@ def lasting_fleet(
     settings = getattr(request.module, "SETTINGS", {})
     url = postgres_server.create_database(name)
     with made_fleet(
-        tmp_path_factory.mktemp(name), url, redis_server.url, nursery=nursery, **settings
+        tmp_path_factory.mktemp(name), url, redis_server.url, fork_server=fork_server, **settings
     ) as fleet:
         yield fleet.start()
     postgres_server.drop_database(name)

@@ -100,7 +100,7 @@ def reader(
     request: pytest.FixtureRequest, tmp_path: Path, postgres_url: str, redis_url: str
 ) -> Iterator[Reader]:
     """A reader who has `deskbridge` on their PATH."""
-    quick = request.getfixturevalue("door").directory if sys.platform == "linux" else None
+    quick = request.getfixturevalue("shim").directory if sys.platform == "linux" else None
     with StandIn() as stand_in:
         one = Reader(tmp_path, postgres_url, redis_url, stand_in, quick)
         try:

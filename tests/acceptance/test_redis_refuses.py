@@ -14,7 +14,7 @@ from deploy.embedded.redis import RedisServer
 from tests.acceptance.conftest import made_fleet
 from tests.support.events import task, task_event, ticket
 from tests.support.fleet import Fleet
-from tests.support.nursery import Nursery
+from tests.support.fork_server import ForkServer
 from tests.support.refusing import NEIGHBOURS, OPTIONS, REFUSALS, Refusing
 
 pytestmark = pytest.mark.slow
@@ -41,13 +41,13 @@ def whole_fleet(
     tmp_path_factory: pytest.TempPathFactory,
     postgres_server: PostgresServer,
     refusing_server: RedisServer,
-    nursery: Nursery | None,
+    fork_server: ForkServer | None,
 ) -> Iterator[Fleet]:
     """A producer, a beat, and no worker yet."""
     postgres_server.revive()
     url = postgres_server.create_database("refusing")
     directory: Path = tmp_path_factory.mktemp("refusing")
-    with made_fleet(directory, url, refusing_server.url, nursery=nursery) as fleet:
+    with made_fleet(directory, url, refusing_server.url, fork_server=fork_server) as fleet:
         yield fleet.start()
     postgres_server.drop_database("refusing")
 

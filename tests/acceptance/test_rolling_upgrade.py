@@ -8,7 +8,7 @@ from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from sqlalchemy import Connection, text
 
-from producer.admin.migrations.upgrading import beside_others
+from producer.admin.migrations.upgrading import run_with_lock_timeout
 from shared.store.tables.schema import HEAD
 from tests.support.bridge import STATUS_MAP
 from tests.support.fleet import Fleet
@@ -46,7 +46,7 @@ def test_the_version_before_works_on_through_a_migration_and_refuses_to_start_af
     fleet.stand_in.settings(latency_ms=50)
     fleet.send(workload.deliveries[:half])
     fleet.wait_until_busy()
-    beside_others(fleet.bridge.store.database, expand, tries=100)
+    run_with_lock_timeout(fleet.bridge.store.database, expand, tries=100)
     fleet.send(workload.deliveries[half:])
     fleet.wait_until_synced(SYNCED_WITHIN_S)
     state = fleet.stand_in.state()

@@ -22,7 +22,7 @@ from deploy.sandbox.tracker.control import StandIn
 from shared.store.tables.journal import JournalEvent
 from tests.support.events import task, task_event, ticket
 from tests.support.fleet import Fleet
-from tests.support.nursery import Nursery
+from tests.support.fork_server import ForkServer
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
@@ -100,14 +100,14 @@ def run(
     postgres_url: str,
     redis_url: str,
     collector: Collector,
-    nursery: Nursery | None,
+    fork_server: ForkServer | None,
 ) -> Iterator[Run]:
     """Run a producer and a beat that sweeps every so many seconds."""
     with StandIn(in_process=True) as tracker, ExitStack() as ends:
 
         def started(sweep: float) -> Fleet:
             given: dict[str, Any] = {"OTLP_ENDPOINT": collector.url, "SWEEP_INTERVAL": sweep}
-            made = Fleet(tmp_path, postgres_url, redis_url, tracker, nursery=nursery, **given)
+            made = Fleet(tmp_path, postgres_url, redis_url, tracker, fork_server=fork_server, **given)
             ends.callback(made.stop)
             return made.start()
 

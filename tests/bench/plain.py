@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from deploy.sandbox.samples import load_samples
 from deploy.sandbox.tracker.seed import PEOPLE
-from tests.bench.peer.models import Base, EntityLink, Person, ProjectLink
+from tests.bench.peer.models import Base, EntityMappingRow, Person, ProjectMappingRow
 from tests.bench.servers import Servers
 from tests.bench.side import THREADS, Side
 from tests.bench.workload import SECRET
@@ -41,7 +41,7 @@ class Plain(Side):
         Base.metadata.create_all(self.engine)
         with Session(self.engine) as session, session.begin():
             for link in load_samples().installation.links:
-                made = ProjectLink if link["kind"] == "project" else EntityLink
+                made = ProjectMappingRow if link["kind"] == "project" else EntityMappingRow
                 session.add(made(**_columns(link)))
             session.add_all(
                 Person(tracker_user_id=number, login=login, email=f"{login}@example.test")

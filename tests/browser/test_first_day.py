@@ -12,7 +12,7 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin.access.accounts import AccountStore
 from shared.redis.heartbeat import WORKER, Heartbeats
 from shared.store.tables.configuration import (
-    EntityLink,
+    EntityMappingRow,
     MetadataRow,
     MetadataRun,
     PluginConfigRecord,
@@ -26,7 +26,7 @@ from tests.support.events import task_event
 def emptied(bridge: Bridge) -> None:
     """Take away what tests begin with: configuration, link and cache."""
     with bridge.store.database.transaction() as session:
-        for model in (PluginConfigRecord, EntityLink, TrackerUser, MetadataRow, MetadataRun):
+        for model in (PluginConfigRecord, EntityMappingRow, TrackerUser, MetadataRow, MetadataRun):
             session.execute(delete(model))
 
 

@@ -92,4 +92,4 @@ def test_what_was_typed_is_not_lost_and_an_exact_name_is_taken(
     expect(page.get_by_text("Mapping saved.")).to_be_visible(timeout=SLOW_MS)
     expect(page.get_by_role("heading", name="Events", level=1)).to_be_visible()
     with bridge.store.transaction() as tx:
-        assert any(link.helpdesk_id == 9 for link in tx.links.all())
+        assert any(link.helpdesk_id == 9 for link in tx.mappings.all())

@@ -33,7 +33,7 @@ def test_an_entity_is_linked_by_searching_for_the_project_with_the_keyboard_alon
     expect(page.get_by_text("Mapping saved.")).to_be_visible(timeout=SLOW_MS)
     expect(page.get_by_role("rowheader", name="entity 9")).to_be_visible()
     with bridge.store.transaction() as tx:
-        assert any(link.helpdesk_id == 9 for link in tx.links.all())
+        assert any(link.helpdesk_id == 9 for link in tx.mappings.all())
 
 
 def test_a_template_is_marked_tried_put_in_force_used_and_rolled_back(

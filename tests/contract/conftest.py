@@ -15,7 +15,7 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from shared.helpdesk.glpi import GlpiLookup
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from shared.store.configuration.matching import TrackerPerson
 from tests.contract import seed
 from tests.contract.scene import ENTITY, Scene
@@ -126,5 +126,5 @@ def bridge(tracker: Tracker, redis_url: str, tmp_path: Path, api: GlpiApi) -> It
 @pytest.fixture
 def scene(bridge: Bridge, tracker: Tracker, project: Json) -> Scene:
     """The scene, its entity linked to the fresh project."""
-    bridge.link(LinkKind.ENTITY, ENTITY, int(project["id"]))
+    bridge.link(MappingKind.ENTITY, ENTITY, int(project["id"]))
     return Scene(bridge, tracker, project)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from tests.contract import seed
 from tests.contract.scene import CAROL, DAVE, ENTITY, GHOST, STRANGER, Scene
 from tests.contract.support import Json
@@ -109,11 +109,11 @@ def test_a_ticket_without_any_link_sends_nothing_and_says_so(scene: Scene) -> No
 
 
 def test_the_project_link_comes_before_the_entity_and_brings_its_category(scene: Scene) -> None:
-    scene.bridge.link(LinkKind.ENTITY, ENTITY, seed.Project.OTHER)
+    scene.bridge.link(MappingKind.ENTITY, ENTITY, seed.Project.OTHER)
     category = scene.tracker.read(f"/projects/{seed.Project.SUPPORT}/issue_categories.json")[
         "issue_categories"
     ][0]
-    scene.bridge.link(LinkKind.PROJECT, 55, seed.Project.SUPPORT, int(category["id"]))
+    scene.bridge.link(MappingKind.PROJECT, 55, seed.Project.SUPPORT, int(category["id"]))
     before = {issue["id"] for issue in scene.issues(seed.Project.SUPPORT)}
     assert scene.forward(task_event(of_ticket=scene.ticket(project_id=55))) == ["done"], scene.steps()
     (created,) = [issue for issue in scene.issues(seed.Project.SUPPORT) if issue["id"] not in before]
@@ -193,13 +193,13 @@ def test_e_mails_match_whatever_their_case(scene: Scene) -> None:
 def test_a_closed_project_fails_the_event_with_the_trackers_errors_until_it_is_replayed(
     scene: Scene, project: Json
 ) -> None:
-    scene.bridge.link(LinkKind.ENTITY, ENTITY, seed.Project.CLOSED)
+    scene.bridge.link(MappingKind.ENTITY, ENTITY, seed.Project.CLOSED)
     (event_id,) = scene.bridge.receive(task_event(of_ticket=scene.ticket()))
     scene.bridge.sync()
     failed = scene.bridge.event(event_id)
     assert failed.state == "failed"
     assert "Project cannot be blank" in (failed.reason or "")
-    scene.bridge.link(LinkKind.ENTITY, ENTITY, int(project["id"]))
+    scene.bridge.link(MappingKind.ENTITY, ENTITY, int(project["id"]))
     with scene.bridge.store.transaction() as tx:
         tx.journal.replay([event_id])
     scene.bridge.sync()

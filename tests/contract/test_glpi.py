@@ -22,7 +22,7 @@ from shared.helpdesk.lookup import HelpdeskLookup
 from shared.process.settings import Settings
 from shared.redis.circuit_breaker import HELPDESK_KEY
 from shared.redis.keys import key_of
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from shared.store.configuration.matching import TrackerPerson
 from tests.contract import seed
 from tests.contract.support import Json, Tracker
@@ -131,7 +131,7 @@ def connected(
         tx.people.replace_cache(
             TrackerPerson(row["id"], row["login"], row["lastname"], row["mail"], row["admin"]) for row in rows
         )
-    bridge.link(LinkKind.ENTITY, ENTITY, int(project["id"]))
+    bridge.link(MappingKind.ENTITY, ENTITY, int(project["id"]))
     settings = Settings(
         database_url=SecretStr(url),
         redis_url=SecretStr(redis_url),

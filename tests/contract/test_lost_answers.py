@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shared.notices.kinds import Kind
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from shared.store.tables.ledger import LedgerState
 from tests.contract.lossy import LossyProxy
 from tests.contract.support import Json, Tracker
@@ -35,7 +35,7 @@ def bridge(
 ) -> Iterator[Bridge]:
     """A deskbridge that reaches the tracker through the proxy, its entity linked to a fresh project."""
     made = Bridge(f"sqlite:///{tmp_path}/bridge.sqlite3", redis_url, proxy.url, tracker.api_key)
-    made.link(LinkKind.ENTITY, ENTITY, int(project["id"]))
+    made.link(MappingKind.ENTITY, ENTITY, int(project["id"]))
     yield made
     made.close()
 

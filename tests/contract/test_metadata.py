@@ -15,7 +15,7 @@ from producer.admin.configuration.api_key import store_api_key
 from producer.admin.doctor.examination import examine
 from producer.admin.doctor.finding import Status
 from producer.admin.doctor.installation import Installation
-from producer.admin.projects.links import lacking_modules
+from producer.admin.projects.mappings import lacking_modules
 from producer.admin.projects.project_forms import FormRefused, ProjectForm
 from producer.admin.records.transaction import Store
 from producer.admin.services import Services
@@ -24,7 +24,7 @@ from shared.metadata.synchronisation import synchronise
 from shared.notices.invalid import Invalid
 from shared.notices.refusals import Refusal
 from shared.process.settings import Settings
-from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.mappings import MappingKind, ProjectMapping
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.tables.database import Database
 from tests.contract import seed
@@ -119,10 +119,10 @@ def test_a_form_creates_one_project_and_its_repeat_finds_it(services: Services, 
     form = ProjectForm.of(
         {"name": "Form 🧪", "identifier": identifier.upper(), "custom_field_values": {"2": "C-1"}}
     )
-    made = services.project_forms.create(LinkKind.ENTITY, 9, form)
+    made = services.project_forms.create(MappingKind.ENTITY, 9, form)
     project_id = made.linked.link.tracker_project_id
     tracker.created.append(f"/projects/{project_id}.json")
-    again = services.project_forms.create(LinkKind.ENTITY, 9, form)
+    again = services.project_forms.create(MappingKind.ENTITY, 9, form)
     assert (made.created, again.created) == (True, False)
     assert made.linked.link == again.linked.link
     project = tracker.read(f"/projects/{project_id}.json")["project"]
@@ -133,13 +133,13 @@ def test_the_trackers_refusal_comes_back(services: Services) -> None:
     sync(services)
     taken = ProjectForm.of({"name": "x", "identifier": "archivedone"})
     with pytest.raises(FormRefused, match="has already been taken"):
-        services.project_forms.create(LinkKind.ENTITY, 9, taken)
+        services.project_forms.create(MappingKind.ENTITY, 9, taken)
     with pytest.raises(FormRefused, check=says(Refusal.FORM_NOT_VALID, Invalid.IDENTIFIER_IN_USE)):
         services.project_forms.create(
-            LinkKind.ENTITY, 9, ProjectForm.of({"name": "x", "identifier": "other"})
+            MappingKind.ENTITY, 9, ProjectForm.of({"name": "x", "identifier": "other"})
         )
     with pytest.raises(NotFound):
-        services.project_forms.link(Link(LinkKind.ENTITY, 9, seed.Project.CLOSED, None))
+        services.project_forms.link(ProjectMapping(MappingKind.ENTITY, 9, seed.Project.CLOSED, None))
 
 
 def test_the_doctor_finds_a_configured_tracker_well(services: Services) -> None:
@@ -152,7 +152,9 @@ def test_the_doctor_finds_a_configured_tracker_well(services: Services) -> None:
         "text_formatting": "plain",
     }
     configuration.change(services.store, values)
-    services.project_forms.link(Link(LinkKind.ENTITY, 3, seed.Project.SUPPORT, seed.Category.HARDWARE))
+    services.project_forms.link(
+        ProjectMapping(MappingKind.ENTITY, 3, seed.Project.SUPPORT, seed.Category.HARDWARE)
+    )
     installation = Installation(
         services.settings,
         services.store,
@@ -164,7 +166,7 @@ def test_the_doctor_finds_a_configured_tracker_well(services: Services) -> None:
     wrong = {one.check: one.what for one in examine(installation) if one.status is not Status.OK}
     assert {check: what for check, what in wrong.items() if check not in {*NOT_HERE, "role"}} == {}
     with services.store.transaction() as tx:
-        tx.links.put(Link(LinkKind.ENTITY, 4, seed.Project.NO_TIME, None))
+        tx.mappings.put(ProjectMapping(MappingKind.ENTITY, 4, seed.Project.NO_TIME, None))
     assert "lacks time_tracking" in {one.check: one.what for one in examine(installation)}["modules"]
 
 

@@ -15,7 +15,7 @@ from shared.bodies.contexts import custom_fields_of
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.metadata.synchronisation import sync_metadata
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from shared.templating.operations import Operation
 from tests.contract import seed
 from tests.contract.strictness import required
@@ -31,7 +31,7 @@ TICKET_FIELD = int(seed.CustomField.ISSUE_TICKET)
 def bridge(tracker: Tracker, redis_url: str, tmp_path: Path, project: Json) -> Iterator[Bridge]:
     """A deskbridge whose entity is linked to a fresh project of the tracker under test."""
     made = Bridge(f"sqlite:///{tmp_path}/bridge.sqlite3", redis_url, tracker.base_url, tracker.api_key)
-    made.link(LinkKind.ENTITY, ENTITY, int(project["id"]))
+    made.link(MappingKind.ENTITY, ENTITY, int(project["id"]))
     yield made
     made.close()
 

@@ -31,7 +31,7 @@ def test_a_postgresql_that_is_restarted_at_once_under_load_loses_no_202_and_has_
             fleet.start(workers=2)
             fleet.stand_in.settings(latency_ms=50)
             # so slow that much is left when the workers are busy, also on a machine that has other work
-            load = Load(fleet, generate(8, tickets=200, events=1000, copies=1), pause=0.1)
+            load = Load(fleet, generate(8, tickets=200, events=1000, copies=1), pause_s=0.1)
             away = []
             with load:
                 fleet.wait_until_busy()

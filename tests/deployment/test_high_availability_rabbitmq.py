@@ -58,7 +58,7 @@ def test_with_workers_killed_redis_emptied_and_the_broker_restarted_every_event_
 ) -> None:
     fleet.start(workers=2, threads=THREADS)
     fleet.stand_in.settings(latency_ms=100)
-    load = Load(fleet, generate(7, tickets=200, events=1200, copies=1), pause=0.1)
+    load = Load(fleet, generate(7, tickets=200, events=1200, copies=1), pause_s=0.1)
     with load:
         load.wait_for(100)
         fleet.wait_until_busy()

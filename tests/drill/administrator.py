@@ -11,14 +11,14 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from producer.admin.backfill.replay import replay_state
 from producer.admin.configuration.configuration import change
-from producer.admin.projects.links import make_link, remove_link
+from producer.admin.projects.mappings import add_mapping, remove_mapping
 from producer.admin.records.transaction import Store
 from producer.admin.review.held import NotResolved, decide, rows_on_hold
 from producer.admin.templates.defaults import default_template
 from producer.admin.templates.templates import TemplateStore
 from shared.errors import NotFound
 from shared.notices.kinds import ADDITIONS, Kind
-from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.mappings import MappingKind, ProjectMapping
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState
 from shared.templating.operations import Operation
@@ -57,7 +57,7 @@ class Administrator:
         """Link the public entity to another project, or to none, for some seconds."""
         if project_id is None:
             with suppress(NotFound):  # another fault has removed it
-                remove_link(self._store, LinkKind.ENTITY, PUBLIC_ENTITY)
+                remove_mapping(self._store, MappingKind.ENTITY, PUBLIC_ENTITY)
         else:
             self._link(project_id)
         return self._for_a_while(later, lasts, "link", lambda: self._link(PUBLIC_PROJECT))
@@ -126,7 +126,9 @@ class Administrator:
             self._to_undo.pop(name)
 
     def _link(self, project_id: int) -> None:
-        make_link(self._store, Link(LinkKind.ENTITY, PUBLIC_ENTITY, project_id, None), replay=True)
+        add_mapping(
+            self._store, ProjectMapping(MappingKind.ENTITY, PUBLIC_ENTITY, project_id, None), replay=True
+        )
 
     def _map(self, status_map: Mapping[int, int]) -> None:
         change(self._store, {"status_map": json.dumps(status_map)}, replay=True)

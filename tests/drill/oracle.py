@@ -42,10 +42,10 @@ class Oracle:
         state: Mapping[str, Sequence[Row]],
         deleted: Mapping[int, int],
         moved: Collection[int] = (),
-        put_off: Collection[int] = (),
+        reschedule: Collection[int] = (),
     ) -> None:
         self._expected = expected
-        self._deleted, self._moved, self._put_off = deleted, moved, put_off
+        self._deleted, self._moved, self._put_off = deleted, moved, reschedule
         self.issues = [row for row in state["issues"] if row["id"] > SEEDED_ISSUES]
         self.entries = list(state["time_entries"])
         self.attachments = [row for row in state.get("attachments", ()) if row["issue_id"] is not None]

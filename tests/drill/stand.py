@@ -15,7 +15,7 @@ from deploy.embedded.ports import HOST
 from deploy.embedded.postgres import PostgresServer
 from deploy.embedded.redis import RedisServer
 from deploy.sandbox.tracker.control import StandIn
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from tests.drill import documents
 from tests.drill.day import PUBLIC_ENTITY
 from tests.drill.people import EXTRA_USERS, ON_TRACKER
@@ -104,7 +104,7 @@ class Stand:
         settings = {**SETTINGS, **GLPI_ACCESS, "GLPI_API_URL": self.glpi.url}
         self.fleet = Fleet(logs, database_url, self.redis.url, self.stand_in, **settings)
         self._stack.callback(self.fleet.stop)
-        self.fleet.bridge.link(LinkKind.ENTITY, PUBLIC_ENTITY, PUBLIC_PROJECT)
+        self.fleet.bridge.link(MappingKind.ENTITY, PUBLIC_ENTITY, PUBLIC_PROJECT)
         self.fleet.bridge.configure(sync_followups="all", sync_solutions="on", **documents.SETTINGS)
         with self.fleet.bridge.store.transaction() as tx:
             tx.people.replace_cache(ON_TRACKER)

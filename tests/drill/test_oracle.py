@@ -184,7 +184,7 @@ def test_it_reports_a_note_that_comes_before_an_earlier_one_that_was_known() -> 
     first["id"], second["id"] = 3, 1
     assert "order: ticket 7, issue #6 has the note of solution:700 before" in differences(state, NOTED)
     expected = expect(NOTED, "5.0")
-    assert Oracle(expected, state, {}, put_off=[7]).differences() == []
+    assert Oracle(expected, state, {}, reschedule=[7]).differences() == []
 
 
 def test_a_note_may_come_before_an_earlier_one_that_came_later() -> None:
@@ -285,7 +285,7 @@ def test_it_reports_a_document_that_comes_after_a_note_that_is_later() -> None:
     state["issues"][0]["journals"][0]["id"] = 4
     found = differences_of_files(state, ATTACHED)
     assert "has the note of followup:700 before the attachment of document:70" in found
-    assert differences_of_files(state, ATTACHED, put_off=[7]) == ""
+    assert differences_of_files(state, ATTACHED, reschedule=[7]) == ""
 
 
 def test_of_a_document_with_two_events_either_may_be_the_one_that_counts() -> None:

@@ -18,7 +18,7 @@ from producer.admin.doctor.finding import CheckResult
 from producer.admin.services import Services
 from producer.console.monitoring import Monitoring
 from producer.intake.app import Producer
-from shared.monitoring.standing import StandingCollector
+from shared.monitoring.state_metrics import StateMetricsCollector
 from shared.notices.doctor_service import ServiceFinding
 from shared.notices.notice import Code
 from shared.store.tables import database as module
@@ -135,7 +135,7 @@ def glanced(on: Bridge) -> bool:
 
 def reachable(on: Bridge) -> float:
     """Return what a monitor is shown of the database."""
-    shown = generate_latest(metrics.registry("console", StandingCollector(on.redis, on.store))).decode()
+    shown = generate_latest(metrics.registry("console", StateMetricsCollector(on.redis, on.store))).decode()
     (line,) = [
         one for one in shown.splitlines() if one.startswith('deskbridge_reachable{service="database"}')
     ]

@@ -12,7 +12,7 @@ import pytest
 from prometheus_client import generate_latest
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.monitoring.standing import StandingCollector
+from shared.monitoring.state_metrics import StateMetricsCollector
 from shared.notices.faults import Fault
 from shared.notices.reasons import Reason
 from shared.store.tables.journal import EventState
@@ -111,7 +111,7 @@ def refuses(*numbers: int) -> Act:
 
 def failed(stage: Stage) -> str:
     """Return what a monitor is told of failed events."""
-    collector = StandingCollector(stage.bridge.redis, stage.bridge.store)
+    collector = StateMetricsCollector(stage.bridge.redis, stage.bridge.store)
     return generate_latest(metrics.registry("console", collector)).decode()
 
 

@@ -17,12 +17,12 @@ from producer.admin.people.people import map_user
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.metadata.synchronisation import sync_metadata
-from shared.monitoring.standing import StandingCollector
+from shared.monitoring.state_metrics import StateMetricsCollector
 from shared.redis.heartbeat import WORKER, Heartbeats
 from shared.redis.keys import INSTALLATIONS, key_of
 from shared.redis.latency import KEY as LATENCY
 from shared.redis.latency import note_calls, seconds_per_call
-from shared.redis.rate_limit import RateLimiter, forget_turns
+from shared.redis.rate_limit import RateLimiter, discard_slots
 from shared.store.tables.journal import JournalEvent
 from shared.store.tables.ledger import Misattributed
 from shared.store.tables.types import clock
@@ -131,7 +131,7 @@ TOLD = [
     Told(
         "DeskbridgeRateLimitHoldsBack",
         lambda stage: RateLimiter(stage.bridge.redis, 0.01).next_turn(),
-        lambda stage: forget_turns(stage.bridge.redis),
+        lambda stage: discard_slots(stage.bridge.redis),
     ),
     Told(
         "DeskbridgeSharesRedis",
@@ -158,7 +158,7 @@ def holds(stage: Stage, alert: str) -> bool:
     (expression,) = (one["expr"] for one in group["rules"] if one["alert"] == alert)
     asked = SIMPLE.fullmatch(expression)
     assert asked, expression
-    looks: Collector = StandingCollector(stage.bridge.redis, stage.bridge.store, quiet_s=86400.0)
+    looks: Collector = StateMetricsCollector(stage.bridge.redis, stage.bridge.store, quiet_s=86400.0)
     shown = {one.name: one.value for family in looks.collect() for one in family.samples}
     if (value := shown.get(asked["metric"])) is None:
         return False

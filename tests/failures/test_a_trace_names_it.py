@@ -10,7 +10,7 @@ from shared.notices.hints import Hint
 from shared.notices.notice import Code
 from shared.notices.reasons import Reason
 from shared.notices.steps import What
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from shared.store.tables.journal import EventState
 from shared.tracker.lists import TrackerLists
 from tests.failures.stage import (
@@ -52,8 +52,9 @@ REFUSED = [
     ),
     Failure(
         "the project was deleted",
-        lambda stage: stage.bridge.link(LinkKind.ENTITY, 3, 99), Hint.PROJECT_ABSENT, "change the mapping",
-        (*other_than("does not exist", "KB-HINT-001"), *RIGHTS), lambda stage: stage.bridge.link(LinkKind.ENTITY, 3, 1),
+        lambda stage: stage.bridge.link(MappingKind.ENTITY, 3, 99), Hint.PROJECT_ABSENT, "change the mapping",
+        (*other_than("does not exist", "KB-HINT-001"), *RIGHTS),
+        lambda stage: stage.bridge.link(MappingKind.ENTITY, 3, 1),
     ),
     Failure(
         "a custom field of issues was made required",
@@ -72,14 +73,14 @@ REFUSED = [
     ),
     Failure(
         "the category of the link was deleted",
-        both(lambda stage: stage.bridge.link(LinkKind.ENTITY, 3, 1, 2), remove("categories", 2)),
+        both(lambda stage: stage.bridge.link(MappingKind.ENTITY, 3, 1, 2), remove("categories", 2)),
         Hint.UNKNOWN_CATEGORY, "1 (Hardware)", (*CLOSED, *RIGHTS),
-        lambda stage: stage.bridge.link(LinkKind.ENTITY, 3, 1, 1),
+        lambda stage: stage.bridge.link(MappingKind.ENTITY, 3, 1, 1),
     ),
     Failure(
         "the assignee of the link's category was locked",
         both(
-            lambda stage: stage.bridge.link(LinkKind.ENTITY, 3, 1, 2),
+            lambda stage: stage.bridge.link(MappingKind.ENTITY, 3, 1, 2),
             patch("categories", 2, assigned_to_id=6), patch("users", 6, status=3),
         ),
         Hint.CATEGORY_ASSIGNEE_LOCKED, "2 (Software) assigns issues to user 6 (Bob Baker)", (*CLOSED, *RIGHTS),
@@ -187,7 +188,7 @@ def test_what_is_sent_in_another_name_says_why(
 
 def test_nothing_linked_says_how_to_link_and_replay(stage: Stage) -> None:
     with stage.bridge.store.transaction() as tx:
-        tx.links.remove(LinkKind.ENTITY, 3)
+        tx.mappings.remove(MappingKind.ENTITY, 3)
     assert stage.work() == EventState.SKIPPED
     told = stage.trace()
     assert Reason.NO_LINK in told.codes

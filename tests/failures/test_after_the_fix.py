@@ -7,7 +7,7 @@ import pytest
 from deploy.sandbox.tracker.seed import user_key
 from shared.notices.hints import Hint
 from shared.redis.circuit_breaker import CircuitBreaker
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from shared.store.tables.journal import EventState
 from tests.failures.stage import Stage
 from tests.unit.cli.conftest import Shell
@@ -61,7 +61,7 @@ def test_of_two_causes_the_fixed_one_is_offered_with_its_count_and_replayed_alon
 def test_a_project_that_is_linked_no_more_is_not_called_fixed(stage: Stage) -> None:
     """The ticket's issue stays where it is: that other projects are well says nothing of it."""
     assert stage.work() == EventState.DONE
-    stage.bridge.link(LinkKind.ENTITY, 3, 4)
+    stage.bridge.link(MappingKind.ENTITY, 3, 4)
     stage.tracker.patch("projects", 1, status=5)
     assert stage.work() == EventState.FAILED
     assert Hint.TIME_PROJECT_CLOSED in stage.doctor().codes

@@ -23,7 +23,7 @@ from shared.notices.doctor_tracker import TrackerFinding
 from shared.redis.keys import key_of
 from shared.redis.rate_limit import KEY as TURNS
 from shared.redis.rate_limit import RateLimiter
-from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.mappings import MappingKind, ProjectMapping
 from tests.failures.stage import Stage
 from tests.support.bridge import Bridge
 
@@ -50,7 +50,7 @@ def test_the_doctor_is_bounded_in_calls_statements_and_time(
     sync_metadata(bridge.store, Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect()[1])
     with bridge.store.transaction() as tx:
         for number in range(links):
-            tx.links.put(Link(LinkKind.ENTITY, 1000 + number, FIRST + number, None))
+            tx.mappings.put(ProjectMapping(MappingKind.ENTITY, 1000 + number, FIRST + number, None))
     statements: list[Any] = []
     event.listen(
         bridge.store.database.engine, "before_cursor_execute", lambda *given: statements.append(given[2])

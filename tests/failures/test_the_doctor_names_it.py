@@ -26,7 +26,7 @@ from shared.notices.faults import Detail
 from shared.notices.refusals import Refusal
 from shared.process.itself import Process
 from shared.redis.heartbeat import BEAT, CONSOLE, WORKER, Heartbeats
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from shared.store.tables.journal import EventState, ProducerSign
 from shared.store.tables.types import clock
 from shared.tracker.projects import listed_now
@@ -63,7 +63,7 @@ def synchronise(stage: Stage) -> None:
 
 def nobody_linked(stage: Stage) -> None:
     with stage.bridge.store.transaction() as tx:
-        tx.links.remove(LinkKind.ENTITY, 3)
+        tx.mappings.remove(MappingKind.ENTITY, 3)
 
 
 def full_redis(stage: Stage) -> None:
@@ -216,19 +216,19 @@ FAILURES = [
     ),
     Failure(
         "a linked project was deleted",
-        lambda stage: stage.bridge.link(LinkKind.ENTITY, 9, 99), TrackerFinding.LINKED_PROJECT_GONE,
+        lambda stage: stage.bridge.link(MappingKind.ENTITY, 9, 99), TrackerFinding.LINKED_PROJECT_GONE,
         "deskbridge mapping remove entity 9", ("closed", "archived"),
-        lambda stage: stage.bridge.link(LinkKind.ENTITY, 9, 1),
+        lambda stage: stage.bridge.link(MappingKind.ENTITY, 9, 1),
     ),
     Failure(
         "a link's category was deleted",
-        lambda stage: stage.bridge.link(LinkKind.ENTITY, 9, 1, 3), TrackerFinding.CATEGORY_GONE, "--category",
-        ("closed",), lambda stage: stage.bridge.link(LinkKind.ENTITY, 9, 1, 2),
+        lambda stage: stage.bridge.link(MappingKind.ENTITY, 9, 1, 3), TrackerFinding.CATEGORY_GONE, "--category",
+        ("closed",), lambda stage: stage.bridge.link(MappingKind.ENTITY, 9, 1, 2),
     ),
     Failure(
         "the assignee of a link's category was locked",
         both(
-            lambda stage: stage.bridge.link(LinkKind.ENTITY, 9, 1, 2),
+            lambda stage: stage.bridge.link(MappingKind.ENTITY, 9, 1, 2),
             patch("categories", 2, assigned_to_id=6), patch("users", 6, status=3), synchronise,
         ),
         TrackerFinding.CATEGORY_ASSIGNEE_LOCKED, "2 (Software)", ("closed",), patch("users", 6, status=1),
@@ -428,7 +428,7 @@ def test_what_a_tracker_told_that_closed_meanwhile_is_not_believed(
 
 @pytest.mark.stand_in
 def test_before_the_first_synchronisation_nothing_claims_that_links_are_active(stage: Stage) -> None:
-    stage.bridge.link(LinkKind.ENTITY, 9, 6)
+    stage.bridge.link(MappingKind.ENTITY, 9, 6)
     with stage.bridge.store.transaction() as tx:
         tx.metadata.forget_tracker()
     assert TrackerFinding.LINKED_PROJECT_CLOSED in stage.doctor().codes

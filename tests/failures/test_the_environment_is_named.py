@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.nursery import Nursery
+from tests.support.fork_server import ForkServer
 
 COMMANDS = [
     ["event", "list"],
@@ -39,8 +39,8 @@ def run(request: pytest.FixtureRequest) -> Run:
     """Runs a command in a directory, with an environment of which only this is there."""
     if sys.platform != "linux":
         return from_nothing
-    nursery: Nursery = request.getfixturevalue("one_nursery")
-    return lambda where, *arguments, **environ: nursery.run(arguments, environ, where, 60)
+    fork_server: ForkServer = request.getfixturevalue("shared_fork_server")
+    return lambda where, *arguments, **environ: fork_server.run(arguments, environ, where, 60)
 
 
 def found(answer: subprocess.CompletedProcess[str]) -> dict[str, Any]:

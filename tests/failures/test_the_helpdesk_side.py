@@ -6,7 +6,7 @@ from typing import Any
 
 from producer.admin.backfill.replay import replay_state
 from shared.notices.doctor_helpdesk import HelpdeskFinding
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from shared.store.tables.journal import EventState
 from tests.failures.stage import Stage
 from tests.support.bridge import Bridge
@@ -43,7 +43,7 @@ def test_entities_whose_tickets_were_skipped_are_told_with_numbers_and_names(sta
 
 def test_linked_since_and_replayed_it_goes_on(stage: Stage) -> None:
     raise_tickets(stage.bridge, 2, 44, 5000)
-    stage.bridge.link(LinkKind.ENTITY, 44, 1)
+    stage.bridge.link(MappingKind.ENTITY, 44, 1)
     told = stage.doctor()
     assert HelpdeskFinding.LINKED_SINCE in told.codes
     assert HelpdeskFinding.TICKETS_UNLINKED not in told.codes

@@ -12,7 +12,7 @@ from prometheus_client import generate_latest
 
 from producer.admin.doctor.finding import CheckResult
 from producer.admin.people.people import confirm_matches
-from shared.monitoring.standing import StandingCollector
+from shared.monitoring.state_metrics import StateMetricsCollector
 from shared.notices.doctor_tracker import TrackerFinding
 from shared.notices.doctor_work import WorkFinding
 from shared.notices.faults import Detail, Fault
@@ -53,7 +53,7 @@ def told(found: list[CheckResult], check: str) -> CheckResult:
 def paused(stage: Stage) -> str:
     """Return the code by which the metrics say that nothing is sent."""
     shown = generate_latest(
-        metrics.registry("worker", StandingCollector(stage.bridge.redis, stage.bridge.store))
+        metrics.registry("worker", StateMetricsCollector(stage.bridge.redis, stage.bridge.store))
     )
     (line,) = re.findall(r'^deskbridge_paused\{code="(\w*)"\} 1', shown.decode(), re.M) or [""]
     return str(line)

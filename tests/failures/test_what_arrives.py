@@ -13,7 +13,7 @@ from shared.notices.kinds import Kind
 from shared.notices.notice import codes_in
 from shared.notices.reasons import Reason
 from shared.notices.steps import What
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from tests.contract import seed
 from tests.contract.support import Json, Tracker
 from tests.failures.redmine import RealRedmine
@@ -210,7 +210,7 @@ def test_a_text_and_a_priority_that_the_role_may_not_set_are_given_afterwards(sc
 
 
 def test_a_category_that_the_role_may_not_set_is_given_afterwards(scene: Scene) -> None:
-    scene.bridge.link(LinkKind.ENTITY, SUPPORT_ENTITY, seed.Project.SUPPORT, seed.Category.SOFTWARE)
+    scene.bridge.link(MappingKind.ENTITY, SUPPORT_ENTITY, seed.Project.SUPPORT, seed.Category.SOFTWARE)
     scene.server.patch("roles", seed.Role.DEVELOPER, read_only=["category_id"])
     assert scene.forward() == "done"
     assert [one["category"]["id"] for one in scene.issues()] == [seed.Category.SOFTWARE]

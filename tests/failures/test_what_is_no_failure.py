@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from producer.admin.queries.story import trace_ticket
 from shared.notices.faults import Fault
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from shared.store.tables.journal import EventState
 from tests.failures.stage import Stage
 from tests.support.events import ticket, ticket_event
@@ -41,6 +41,6 @@ def test_one_is_one(stage: Stage) -> None:
     stage.bridge.configure(status_map={1: 1})
     stage.bridge.forward(ticket_event(5, of_ticket=ticket(4712)), ticket_id=4712)
     with stage.bridge.store.transaction() as tx:
-        tx.links.remove(LinkKind.ENTITY, 3)
+        tx.mappings.remove(MappingKind.ENTITY, 3)
     assert "(1 ticket)" in stage.doctor().text
     assert "1 tickets" not in stage.doctor().text

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from producer.http.connections import LARGEST_HEAD, Crowd, GuardedProtocol
+from producer.http.connections import LARGEST_HEAD, ConnectionLimiter, GuardedProtocol
 from tests.support.serving import Served
 from tests.support.waiting import until
 
@@ -405,7 +405,9 @@ def test_an_answer_that_ends_an_idle_connection_has_its_time_too() -> None:
         transport.is_closing.side_effect = lambda: transport.close.called
         config = Config(Mock(), lifespan="off")
         config.load()
-        protocol = GuardedProtocol(crowd=Crowd(), config=config, server_state=ServerState(), app_state={})
+        protocol = GuardedProtocol(
+            crowd=ConnectionLimiter(), config=config, server_state=ServerState(), app_state={}
+        )
         protocol.connection_made(transport)
         protocol._stop_clock()  # between two requests
         protocol.data_received(b"nonsense\r\n\r\n")

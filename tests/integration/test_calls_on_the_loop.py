@@ -16,7 +16,7 @@ from typing import Any, cast
 import pytest
 from pydantic import SecretStr
 
-from shared.errors import LeaseOver, OutcomeUnknown, TrackerError, TrackerUnreachable
+from shared.errors import LeaseExpired, OutcomeUnknown, TrackerError, TrackerUnreachable
 from shared.notices.notice import written
 from shared.tracker.answers import Answer
 from shared.tracker.client import CallRecord, Request, Target, TrackerClient
@@ -231,7 +231,7 @@ def test_a_call_that_waits_for_its_turn_holds_up_nobody_else(tracker: Tracker) -
         stage.hand(1, Post(stage.client, "/"))
         assert asked.wait(PATIENCE_S)
         for number in range(2, 6):
-            stage.hand(number, Post(stage.client, "/", has_turn=True))
+            stage.hand(number, Post(stage.client, "/", has_waited=True))
             assert stage.error(number) is None
         tracker.let_go.set()
         assert stage.error(1) is None
@@ -269,12 +269,12 @@ def test_an_answer_in_pieces_is_one(stage: Stage) -> None:
 
 def test_what_may_not_be_sent_any_more_is_not(stage: Stage, tracker: Tracker) -> None:
     def stop() -> None:
-        raise LeaseOver(written("over"))
+        raise LeaseExpired(written("over"))
 
     stage.connect(1)
     before = len(tracker.server.requests)
     made = stage.hand(1, Post(stage.client, "/", before_send=stop))
-    assert isinstance(stage.error(1), LeaseOver)
+    assert isinstance(stage.error(1), LeaseExpired)
     assert len(tracker.server.requests) == before
     assert made.threads == [LOOP]
     stage.hand(2, Post(stage.client, "/"))

@@ -13,7 +13,7 @@ import pytest
 from deploy.sandbox.tracker.control import StandIn
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.errors import LeaseOver, NotBegun
+from shared.errors import LeaseExpired, NotStarted
 from shared.notices.faults import Fault
 from shared.notices.kinds import Kind
 from shared.store.ledger.statements import Claim as Asked
@@ -80,7 +80,7 @@ def test_both_are_committed_together(desk: Bridge, stand_in: StandIn) -> None:
 def test_what_was_claimed_and_may_not_be_sent_any_more_is_free_again(desk: Bridge, stand_in: StandIn) -> None:
     with up_to_the_link(desk) as (workflow, action):
         assert is_creation(up_to(workflow, workflow.send(together(desk, action)), is_creation))
-        drive(workflow, NotBegun(Fault.WORKER_ENDS()))
+        drive(workflow, NotStarted(Fault.WORKER_ENDS()))
     assert states(desk) == (LedgerState.LINKED, LedgerState.FREE)
     assert_forwarded_once(desk, stand_in)
 
@@ -90,7 +90,7 @@ def test_what_was_claimed_and_whose_lease_ran_out_unsent_is_made_another_time(
 ) -> None:
     with up_to_the_link(desk) as (workflow, action):
         assert is_creation(up_to(workflow, workflow.send(together(desk, action)), is_creation))
-        drive(workflow, LeaseOver(Fault.LEASE_RAN_OUT()))
+        drive(workflow, LeaseExpired(Fault.LEASE_RAN_OUT()))
     assert states(desk) == (LedgerState.LINKED, LedgerState.FREE)
     desk.hurry()
     assert_forwarded_once(desk, stand_in)
@@ -123,8 +123,8 @@ def test_nothing_is_claimed_by_settings_of_before(desk: Bridge, stand_in: StandI
 
 def test_no_error_after_the_answer_makes_the_row_free(desk: Bridge, stand_in: StandIn) -> None:
     """Not even one that otherwise means that nothing was sent: the issue is there."""
-    with up_to_the_link(desk) as (workflow, _), suppress(NotBegun):
-        drive(workflow, NotBegun(Fault.WORKER_ENDS()))
+    with up_to_the_link(desk) as (workflow, _), suppress(NotStarted):
+        drive(workflow, NotStarted(Fault.WORKER_ENDS()))
     desk.hurry()
     desk.sync(SECOND)
     assert row(desk, Kind.TICKET, SECOND).state == LedgerState.CLAIMED, (

@@ -17,7 +17,7 @@ from shared.notices.reasons import Reason
 from shared.notices.steps import What
 from shared.redis.circuit_breaker import HELPDESK_KEY
 from shared.redis.keys import key_of
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from shared.store.tables.journal import JournalEvent
 from tests.support.bridge import Bridge
 from tests.support.events import (
@@ -171,13 +171,13 @@ def test_what_was_found_out_stays_so(asking: Bridge, api: GlpiApi, stand_in: Sta
 
 def test_a_replay_asks_anew(asking: Bridge, api: GlpiApi, stand_in: StandIn) -> None:
     with asking.store.transaction() as tx:
-        for link in tx.links.all():
-            tx.links.remove(link.kind, link.helpdesk_id)
+        for link in tx.mappings.all():
+            tx.mappings.remove(link.kind, link.helpdesk_id)
     (event_id,) = asking.receive(done_task())
     asking.sync()
     assert asking.event(event_id).state == "skipped"
     api.users[BOB] = "carol@example.test"
-    asking.link(LinkKind.ENTITY, ticket()["entity_id"], 1)
+    asking.link(MappingKind.ENTITY, ticket()["entity_id"], 1)
     with asking.store.transaction() as tx:
         tx.journal.replay([event_id])
     asking.sync()

@@ -36,13 +36,13 @@ from shared.notices.notice import Code, written
 from shared.notices.steps import Which
 from shared.process.itself import Process
 from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from shared.store.tables.configuration import MetadataRun
 from shared.store.tables.database import Database
 from shared.store.tables.journal import JournalEvent
 from shared.store.tables.ledger import DryRunObject
 from shared.store.tables.types import clock
-from shared.tracker import lanes
+from shared.tracker import concurrent_reads
 from shared.tracker.projects import listed_now
 from tests.support.bridge import Bridge
 from tests.support.databases import make_tables
@@ -197,12 +197,12 @@ def project_activities(_: Bridge, stand_in: StandIn) -> None:
             TrackerFinding.IMPERSONATION_IGNORED,
         ),
         (
-            lambda b, _: b.link(LinkKind.ENTITY, 9, 6),
+            lambda b, _: b.link(MappingKind.ENTITY, 9, 6),
             "links",
             "failure",
             TrackerFinding.LINKED_PROJECT_CLOSED,
         ),
-        (lambda b, _: b.link(LinkKind.ENTITY, 9, 1, 3), "links", "failure", TrackerFinding.CATEGORY_GONE),
+        (lambda b, _: b.link(MappingKind.ENTITY, 9, 1, 3), "links", "failure", TrackerFinding.CATEGORY_GONE),
         (configure(default_role_id=99), "role", "failure", SetupFinding.CONFIG_ID_UNKNOWN),
         (configure(default_role_id=None), "role", "warning", SetupFinding.ROLE_NOT_SET),
         (may_not_note, "notes", "warning", SetupFinding.NOTES_LACK_RIGHTS),
@@ -316,7 +316,7 @@ def impatient(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> Installation:
         return listed_now(*given)
 
     clock = SimpleNamespace(monotonic=lambda: float(len(asked)))
-    for module in (live, lanes):
+    for module in (live, concurrent_reads):
         monkeypatch.setattr(module, "time", clock)
     monkeypatch.setattr(live, "listed_now", taking_long)
     monkeypatch.setattr(live, "IN_ONE_CALL", 1)
@@ -327,8 +327,8 @@ def impatient(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> Installation:
 def test_where_the_tracker_takes_too_long_projects_of_the_newest_tickets_come_first_and_others_are_unknown(
     healthy: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    healthy.link(LinkKind.ENTITY, 7, 2)
-    healthy.link(LinkKind.ENTITY, 8, 3)
+    healthy.link(MappingKind.ENTITY, 7, 2)
+    healthy.link(MappingKind.ENTITY, 8, 3)
     healthy.forward(task_event(7, of_ticket=ticket(4713, entity_id=8), of_task=task(600)), ticket_id=4713)
     stand_in.patch("projects", 2, status=5)
     found = list(examine(impatient(healthy, monkeypatch)))
@@ -347,7 +347,7 @@ def test_where_the_tracker_takes_too_long_projects_of_the_newest_tickets_come_fi
 def test_with_patience_each_linked_project_is_looked_at(
     healthy: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    healthy.link(LinkKind.ENTITY, 7, 2)
+    healthy.link(MappingKind.ENTITY, 7, 2)
     stand_in.patch("projects", 2, status=9)
     found = list(examine(replace(impatient(healthy, monkeypatch), patience_s=None)))
     assert {one.check: one.found.code for one in found}["links"] == TrackerFinding.LINKED_PROJECT_ARCHIVED

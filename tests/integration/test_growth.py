@@ -89,8 +89,8 @@ def put_aside(bridge: Bridge) -> None:
         tx.journal.end(some, EventState.SKIPPED, reason)
         tx.journal.wait(some, datetime.now(UTC), reason)
         tx.journal.supersede_older(1, reason)
-        tx.journal.put_off(TICKETS[0], 1.0, key="ticket-task:1")
-        tx.journal.hurry(TICKETS[0], "ticket-task:1")
+        tx.journal.reschedule(TICKETS[0], 1.0, key="ticket-task:1")
+        tx.journal.make_due(TICKETS[0], "ticket-task:1")
         tx.journal.reopen_on_hold(TICKETS[0], reason, "ticket-task:1")
 
 
@@ -225,7 +225,7 @@ def test_hot_statements_are_planned_once(bridge_on_postgresql: Bridge) -> None:
     fill(store.database, 1, FEW, FEW)
     for _ in range(15):
         with store.transaction() as tx:
-            tx.statuses.given_all([(one, one, 1) for one in range(1, 9)])
+            tx.statuses.record_set([(one, one, 1) for one in range(1, 9)])
     with store.database.transaction() as session:
         planned = session.execute(
             text(

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from shared.errors import TrackerRejected
 from shared.process.alive import Sign, watched
 from shared.tracker.client import Target, TrackerClient
-from shared.tracker.lanes import in_lanes
+from shared.tracker.concurrent_reads import run_concurrently
 from tests.support.wire import WireServer, answer, saying
 
 OK, REFUSED = answer(b'{"ok": true}'), answer(b'{"errors": ["no"]}', status="422 Unprocessable Entity")
@@ -26,11 +26,11 @@ def be_refused(client: TrackerClient) -> None:
 
 
 def take_a_turn(client: TrackerClient) -> None:
-    client.take_turn()
+    client.wait_for_rate_limit()
 
 
 def read_in_lanes(client: TrackerClient) -> None:
-    in_lanes(lambda path: client.call("GET", path), ["/issues.json"] * 2, done=lambda _: None)
+    run_concurrently(lambda path: client.call("GET", path), ["/issues.json"] * 2, done=lambda _: None)
 
 
 @pytest.mark.parametrize(
@@ -48,5 +48,5 @@ def test_whatever_is_done_on_the_tracker_is_a_heartbeat(
             do(client)
     assert sign.at > 0.0
     sign.at = 0.0
-    client.take_turn()
+    client.wait_for_rate_limit()
     assert sign.at == 0.0, "nobody watches it any more"

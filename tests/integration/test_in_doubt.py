@@ -301,14 +301,14 @@ def test_a_key_that_is_refused_in_the_middle_of_a_lookup_frees_nothing(
     bridge.receive(task_event())
     bridge.sync()
 
-    ask = TrackerLists.ask_whether_open
+    ask = TrackerLists.check_access
 
     def ask_and_close(lists: TrackerLists) -> None:
         ask(lists)
         stand_in.settings(rest_enabled=False)
 
     with monkeypatch.context() as patched:
-        patched.setattr(TrackerLists, "ask_whether_open", ask_and_close)
+        patched.setattr(TrackerLists, "check_access", ask_and_close)
         bridge.hurry()
         bridge.sync()
     stand_in.settings(rest_enabled=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from redis import Redis
 
-from tests.support.redis import LockContract, PauseContract
+from tests.support.redis import CircuitBreakerContract, LockContract
 
 pytestmark = pytest.mark.promise("OPS-11")
 
@@ -22,5 +22,5 @@ class TestLocksOverARealRedis(LockContract):
     pass
 
 
-class TestPauseOverARealRedis(PauseContract):
+class TestPauseOverARealRedis(CircuitBreakerContract):
     pass

@@ -10,8 +10,8 @@ from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from producer.admin.records.transaction import Store
-from shared.monitoring import standing
-from shared.monitoring.standing import StandingCollector
+from shared.monitoring import state_metrics
+from shared.monitoring.state_metrics import StateMetricsCollector
 from shared.notices.faults import Fault
 from shared.notices.invalid import Invalid
 from shared.notices.limits import CallLimit, CallLimitBy
@@ -33,12 +33,12 @@ Shown = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
 @pytest.fixture(autouse=True)
 def _nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(standing, "FRESH_S", 0.0)
+    monkeypatch.setattr(state_metrics, "FRESH_S", 0.0)
 
 
 def shown(bridge: Bridge, store: Store | None = None) -> Shown:
     """Return every sample that a worker shows."""
-    looks = StandingCollector(bridge.redis, store or bridge.store, lambda: 3)
+    looks = StateMetricsCollector(bridge.redis, store or bridge.store, lambda: 3)
     text = generate_latest(metrics.registry("worker", looks)).decode()
     return {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
@@ -170,14 +170,14 @@ def test_what_cannot_be_asked_is_left_out_and_said(bridge: Bridge) -> None:
 
 
 def test_however_many_ask_it_is_looked_up_once(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(standing, "FRESH_S", 60.0)
+    monkeypatch.setattr(state_metrics, "FRESH_S", 60.0)
     asked: list[int] = []
 
     def backlog() -> int:
         asked.append(1)
         return 0
 
-    looks = StandingCollector(bridge.redis, bridge.store, backlog)
+    looks = StateMetricsCollector(bridge.redis, bridge.store, backlog)
     for _ in range(5):
         assert list(looks.collect())
     assert asked == [1]

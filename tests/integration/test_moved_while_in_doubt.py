@@ -7,7 +7,7 @@ from typing import Any
 import requests
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
 
@@ -63,7 +63,7 @@ def test_an_equal_issue_that_was_created_elsewhere_is_not_taken_for_it(
     bridge: Bridge, stand_in: StandIn
 ) -> None:
     """Its own creation is in doubt, too, and comes to be settled later: each keeps its own."""
-    bridge.link(LinkKind.ENTITY, OTHER_ENTITY, ELSEWHERE)
+    bridge.link(MappingKind.ENTITY, OTHER_ENTITY, ELSEWHERE)
     stand_in.fault("reset_after", method="POST", path="/issues.json", count=1)
     (elsewhere,) = bridge.receive(
         task_event(of_ticket=ticket(8, title="Same", entity_id=OTHER_ENTITY), of_task=task(80))

@@ -10,7 +10,7 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin.people.people import confirm_matches, map_user, unmap_user, user_map
 from shared.errors import NotFound
 from shared.notices.reasons import Matching
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from shared.store.configuration.matching import TrackerPerson
 from tests.support.bridge import DEVELOPER, PEOPLE, Bridge
 from tests.support.events import ALICE, SUPPORT_ENTITY, task, task_event, ticket
@@ -56,7 +56,7 @@ def mapped(bridge: Bridge, number: int) -> Any:
 @pytest.fixture
 def private(bridge: Bridge) -> Bridge:
     """A bridge whose entity is linked to a private tracker project."""
-    bridge.link(LinkKind.ENTITY, SUPPORT_ENTITY, PRIVATE)
+    bridge.link(MappingKind.ENTITY, SUPPORT_ENTITY, PRIVATE)
     return bridge
 
 

@@ -12,28 +12,28 @@ import pytest
 from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.projects.links import OF_THE_CATEGORY
+from producer.admin.projects.mappings import OF_THE_CATEGORY
 from producer.admin.projects.project_forms import FormRefused, ProjectForm
 from producer.admin.projects.projects import Made, ProjectForms, ProjectInDoubt
 from producer.admin.records.models import ProjectClaim
 from producer.admin.records.project_claims import ProjectClaims
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.errors import BridgeError, LeaseOver, NotFound, TrackerClosed, TrackerUnreachable
+from shared.errors import BridgeError, LeaseExpired, NotFound, TrackerClosed, TrackerUnreachable
 from shared.metadata.synchronisation import synchronise
 from shared.notices.hints import Hint
 from shared.notices.invalid import Invalid
 from shared.notices.notice import written
 from shared.notices.refusals import Refusal
 from shared.redis.locks import Locks
-from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.mappings import MappingKind, ProjectMapping
 from shared.store.ledger import send_window
 from shared.store.tables.types import clock
 from shared.tracker.client import TrackerClient
 from tests.support.bridge import Bridge
 from tests.support.refusals import says
 
-ENTITY = LinkKind.ENTITY
+ENTITY = MappingKind.ENTITY
 COST_CENTRE = "2"
 
 
@@ -93,9 +93,9 @@ def test_a_form_creates_a_project_links_it_and_synchronises(
     assert made.metadata
     assert (project["name"], project["parent_id"], project["is_public"]) == ("Lab 🧪", 1, True)
     assert (project["modules"], project["custom_fields"]) == (["wiki"], {COST_CENTRE: "C-1"})
-    assert made.linked.link == Link(ENTITY, 9, project["id"], None)
+    assert made.linked.link == ProjectMapping(ENTITY, 9, project["id"], None)
     with bridge.store.transaction() as tx:
-        assert tx.links.get(ENTITY, 9) == made.linked.link
+        assert tx.mappings.get(ENTITY, 9) == made.linked.link
         assert tx.metadata.runs()[0].counts["projects"] == 6
 
 
@@ -257,7 +257,7 @@ def test_a_form_whose_machine_slept_between_claim_and_call_sends_nothing(
         slept += 3600
         return attempt
 
-    with monkeypatch.context() as patch, pytest.raises(LeaseOver):
+    with monkeypatch.context() as patch, pytest.raises(LeaseExpired):
         patch.setattr(ProjectClaims, "claim", claim_then_sleep)
         forms.create(ENTITY, 9, form())
     assert creations(stand_in) == 0
@@ -280,11 +280,11 @@ def test_a_form_waits_for_the_rate_limit_before_its_claim(
         monkeypatch.setattr(kind, name, note)
 
     noted(ProjectClaims, "claim")
-    noted(TrackerClient, "take_turn")
+    noted(TrackerClient, "wait_for_rate_limit")
     noted(TrackerClient, "call")
     forms.create(ENTITY, 9, form())
     at = order.index("claim")
-    assert order[at - 1 : at + 3] == ["take_turn", "claim", "call", "call"]
+    assert order[at - 1 : at + 3] == ["wait_for_rate_limit", "claim", "call", "call"]
 
 
 def test_a_project_that_appears_after_all_is_found_by_the_repeat(
@@ -357,7 +357,7 @@ def test_two_entities_that_want_one_identifier_do_not_share_it(
 def test_only_active_projects_can_be_linked(forms: ProjectForms, project_id: int, told: Refusal) -> None:
     """Closed is not absent: of what the cache does not hold the tracker is asked."""
     with pytest.raises(NotFound, check=says(told)) as refused:
-        forms.link(Link(ENTITY, 9, project_id, None))
+        forms.link(ProjectMapping(ENTITY, 9, project_id, None))
     if told is Refusal.ID_NOT_ON_TRACKER:
         assert any("Support" in one for one in refused.value.notice.params["choices"])
 
@@ -367,24 +367,24 @@ def test_a_category_that_was_made_since_is_not_read_yet(forms: ProjectForms, sta
     stand_in.patch("categories", 3, project_id=1)
     newer = says(Refusal.CATEGORY_NOT_READ_YET, category_id=3, project_id=1)
     with pytest.raises(NotFound, check=newer) as refused:
-        forms.link(Link(ENTITY, 9, 1, 3))
+        forms.link(ProjectMapping(ENTITY, 9, 1, 3))
     assert refused.value.notice.code in OF_THE_CATEGORY
 
 
 def test_a_kept_category_that_is_gone_is_named(forms: ProjectForms, stand_in: StandIn) -> None:
     """To read the metadata again would not bring it back."""
-    forms.link(Link(ENTITY, 9, 1, 2))
+    forms.link(ProjectMapping(ENTITY, 9, 1, 2))
     stand_in.patch("categories", 2, project_id=5)
     synchronise(forms.store, forms.locks, forms.connect)
     gone = says(Refusal.CATEGORY_NOT_OF_PROJECT, category_id=2, project_id=1)
     with pytest.raises(NotFound, check=gone):
-        forms.link(Link(ENTITY, 9, 1, None), keep_category=True)
+        forms.link(ProjectMapping(ENTITY, 9, 1, None), keep_category=True)
 
 
 def test_a_category_must_be_one_of_the_project(forms: ProjectForms) -> None:
-    assert forms.link(Link(ENTITY, 9, 1, 2)).linked.confirmed
+    assert forms.link(ProjectMapping(ENTITY, 9, 1, 2)).linked.confirmed
     with pytest.raises(NotFound, check=says(Refusal.CATEGORY_NOT_OF_PROJECT, category_id=3)) as other:
-        forms.link(Link(ENTITY, 9, 1, 3))
+        forms.link(ProjectMapping(ENTITY, 9, 1, 3))
     assert any("Hardware" in one for one in other.value.notice.params["choices"])
     with pytest.raises(NotFound, check=says(Refusal.PROJECT_WITHOUT_CATEGORIES, category_id=3)):
-        forms.link(Link(ENTITY, 9, 5, 3))
+        forms.link(ProjectMapping(ENTITY, 9, 5, 3))

@@ -14,7 +14,7 @@ from deploy.sandbox.tracker.control import StandIn
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.process.alive import SIGN_EVERY_S, Sign, wait_alive, watched
-from shared.redis.rate_limit import RateLimiter, turns
+from shared.redis.rate_limit import RateLimiter, rate_limit_in_use
 from shared.store.ledger import send_window
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
@@ -33,19 +33,19 @@ def test_calls_of_several_workers_are_spaced_evenly(redis_url: str) -> None:
 
 def test_the_limit_that_workers_keep_is_seen_with_how_long_a_turn_takes(redis_url: str) -> None:
     with Redis.from_url(redis_url) as redis:
-        assert turns(redis) is None
+        assert rate_limit_in_use(redis) is None
         RateLimiter(redis, 0.1).next_turn()
-        found = turns(redis)
+        found = rate_limit_in_use(redis)
         assert found is not None
         assert found.rate == pytest.approx(0.1)
         assert 9 < found.wait_s <= 10
         RateLimiter(redis, 1000).next_turn()
         for nobodys in ("x", "1 2", "9" * 100, "1.000000 0.000000"):
             redis.set("deskbridge:throttle", nobodys)
-            assert turns(redis) is None, nobodys
+            assert rate_limit_in_use(redis) is None, nobodys
         redis.delete("deskbridge:throttle")
         redis.lpush("deskbridge:throttle", "a list")
-        assert turns(redis) is None
+        assert rate_limit_in_use(redis) is None
 
 
 def test_a_long_wait_is_logged_once_a_minute(redis_url: str) -> None:

@@ -15,7 +15,7 @@ from producer.admin.services import Services
 from shared.helpdesk.glpi import GlpiLookup
 from shared.helpdesk.lookup import HelpdeskUnreachable
 from shared.helpdesk.reconciliation import HoursOf, Reconciled, reconcile
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from shared.store.tables.journal import ReconciliationMark
 from tests.support.bridge import SUPPORT, Bridge
 from tests.support.events import task as ticket_task
@@ -218,7 +218,7 @@ def test_what_a_dry_run_says_of_80_tasks_is_what_the_tracker_has_afterwards(
     """By project and person: one of two projects is told by an earlier event, and one person is an administrator."""
     monkeypatch.setattr("shared.helpdesk.reconciliation.AT_ONCE", 15)
     bridge.configure(match_administrators=False)
-    bridge.link(LinkKind.PROJECT, 55, OTHER)
+    bridge.link(MappingKind.PROJECT, 55, OTHER)
     api.users = {
         7: "alice@example.test",
         8: "nobody@example.test",

@@ -22,7 +22,7 @@ from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.metadata.synchronisation import synchronise
 from shared.redis.locks import Locks
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from shared.templating.operations import Operation
 from shared.tracker.client import TrackerClient
 from shared.tracker.sessions import SendGuard
@@ -82,8 +82,8 @@ def readable(line: str) -> tuple[str, Any]:
 def configure(bridge: Bridge) -> None:
     """Set what can be set, so that every field of the bodies is there."""
     bridge.configure(default_tracker_id=3, default_priority_id=2, default_watcher_ids=[5, 6])
-    bridge.link(LinkKind.ENTITY, SUPPORT_ENTITY, 1, 1)
-    bridge.link(LinkKind.PROJECT, 40, 2)
+    bridge.link(MappingKind.ENTITY, SUPPORT_ENTITY, 1, 1)
+    bridge.link(MappingKind.PROJECT, 40, 2)
 
 
 def forward_tickets(bridge: Bridge) -> None:
@@ -118,7 +118,7 @@ def create_projects(bridge: Bridge) -> None:
     locks = Locks(bridge.redis, 60)
     assert synchronise(bridge.store, locks, connect)
     forms = ProjectForms(bridge.store, locks, connect, bridge.settings.settling_time, bridge.notified.extend)
-    forms.create(LinkKind.ENTITY, 8, ProjectForm.of({"name": "Lab", "identifier": "Lab-1"}))
+    forms.create(MappingKind.ENTITY, 8, ProjectForm.of({"name": "Lab", "identifier": "Lab-1"}))
     full = {
         "name": "North \U0001f9ea",
         "identifier": "North",
@@ -128,4 +128,4 @@ def create_projects(bridge: Bridge) -> None:
         "enabled_module_names": ["issue_tracking", "time_tracking"],
         "custom_field_values": {"2": "CC-17"},
     }
-    forms.create(LinkKind.PROJECT, 9, ProjectForm.of(full))
+    forms.create(MappingKind.PROJECT, 9, ProjectForm.of(full))

@@ -10,10 +10,10 @@ import pytest
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.backfill.replay import replay_events
 from producer.admin.configuration.configuration import change
-from producer.admin.projects.links import Linked, make_link, remove_link
+from producer.admin.projects.mappings import MappingResult, add_mapping, remove_mapping
 from shared.metadata.synchronisation import refresh
 from shared.notices.reasons import Reason
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from shared.store.configuration.metadata import MetadataKind
 from shared.tracker.answers import Answer
 from shared.tracker.lists import TrackerLists
@@ -180,10 +180,10 @@ def test_a_status_that_was_dropped_for_want_of_a_link_is_given_when_the_link_is_
 ) -> None:
     """Also where the newest event has ended by itself: its ticket task is not Done."""
     assert bridge.forward(task_event()) == ["done"]
-    link = remove_link(bridge.store, LinkKind.ENTITY, SUPPORT_ENTITY)
+    link = remove_mapping(bridge.store, MappingKind.ENTITY, SUPPORT_ENTITY)
     bridge.forward(ticket_event(1, of_ticket=ticket(status=5)))
     bridge.forward(task_event(2, of_ticket=ticket(status=5), of_task=task(9, state=1)))
-    make_link(bridge.store, link, replay=True)
+    add_mapping(bridge.store, link, replay=True)
     bridge.sync()
     assert ours(stand_in)[0]["status"] in (3, "Resolved")
 
@@ -194,11 +194,11 @@ def test_a_status_that_the_map_owed_while_no_project_was_linked_is_given_when_th
     """No event was skipped with it: the ticket's own had ended long before."""
     assert bridge.forward(task_event()) == ["done"]
     assert bridge.forward(ticket_event(1, of_ticket=ticket(status=5))) == ["done"]
-    link = remove_link(bridge.store, LinkKind.ENTITY, SUPPORT_ENTITY)
+    link = remove_mapping(bridge.store, MappingKind.ENTITY, SUPPORT_ENTITY)
     assert change(bridge.store, {"status_map": '{"2": 2, "5": 4}'}, replay=True).owed == [4711]
     bridge.sync()
     assert any(step.startswith("Issue #6 kept its status") for step in bridge.steps()), "somebody may ask"
-    made = make_link(bridge.store, link, replay=True)
+    made = add_mapping(bridge.store, link, replay=True)
     assert (made.tickets, made.events) == ([4711], 0)
     bridge.sync()
     assert ours(stand_in)[0]["status_id"] == 4
@@ -207,10 +207,10 @@ def test_a_status_that_the_map_owed_while_no_project_was_linked_is_given_when_th
 def test_what_was_skipped_by_a_link_of_before_is_not_left_behind_by_whoever_makes_it(
     bridge: Bridge, stand_in: StandIn
 ) -> None:
-    link = remove_link(bridge.store, LinkKind.ENTITY, SUPPORT_ENTITY)
+    link = remove_mapping(bridge.store, MappingKind.ENTITY, SUPPORT_ENTITY)
     (event_id,) = bridge.receive(task_event())
     workflow, action = workflow_up_to(bridge, ChangeIfCurrent)
-    make_link(bridge.store, link, replay=True)
+    add_mapping(bridge.store, link, replay=True)
     drive(going_on(workflow, action.carry_out()))
     assert (bridge.event(event_id).state, len(ours(stand_in))) == ("done", 1)
 
@@ -241,10 +241,10 @@ def test_whoever_makes_a_link_waits_for_what_is_being_skipped_for_want_of_it(
     bridge_on_postgresql: Bridge,
 ) -> None:
     desk = bridge_on_postgresql
-    link, made = remove_link(desk.store, LinkKind.ENTITY, SUPPORT_ENTITY), list[Linked]()
+    link, made = remove_mapping(desk.store, MappingKind.ENTITY, SUPPORT_ENTITY), list[MappingResult]()
     (event_id,) = desk.receive(task_event())
     workflow, action = workflow_up_to(desk, ChangeIfCurrent)
-    making = threading.Thread(target=lambda: made.append(make_link(desk.store, link, replay=True)))
+    making = threading.Thread(target=lambda: made.append(add_mapping(desk.store, link, replay=True)))
     with desk.store.transaction() as tx:
         ChangeIfCurrent.execute_many(tx, [action])
         making.start()
@@ -322,9 +322,9 @@ def test_a_status_without_an_event_is_looked_at_again_at_once_where_its_link_was
     bridge: Bridge, stand_in: StandIn
 ) -> None:
     assert bridge.forward(task_event()) == ["done"]
-    link = remove_link(bridge.store, LinkKind.ENTITY, SUPPORT_ENTITY)
+    link = remove_mapping(bridge.store, MappingKind.ENTITY, SUPPORT_ENTITY)
     change(bridge.store, {"status_map": '{"2": 4}'}, replay=True)
     workflow, action = workflow_up_to(bridge, ChangeIfCurrent)
-    make_link(bridge.store, link, replay=True)
+    add_mapping(bridge.store, link, replay=True)
     drive(going_on(workflow, action.carry_out()))
     assert ours(stand_in)[0]["status_id"] == 4

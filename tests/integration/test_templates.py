@@ -19,7 +19,7 @@ from shared.notices.hints import Hint
 from shared.notices.reasons import Reason
 from shared.notices.refusals import Refusal
 from shared.redis.locks import Locks
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from tests.support.bridge import DEVELOPER, Bridge
 from tests.support.events import BOB, task, task_event, ticket, ticket_event
 from tests.support.refusals import says
@@ -213,7 +213,7 @@ def test_a_project_template_names_the_project_and_a_repeat_makes_no_second_one(
     forms = forms_of(bridge)
     activate(bridge, "project.create", name="{{form.name}} (helpdesk)", identifier="hd-{{form.identifier}}")
     form = ProjectForm.of({"name": "Lab", "identifier": "lab"})
-    first, second = (forms.create(LinkKind.ENTITY, 9, form) for _ in range(2))
+    first, second = (forms.create(MappingKind.ENTITY, 9, form) for _ in range(2))
     assert (first.created, second.created) == (True, False)
     assert first.linked.link.tracker_project_id == second.linked.link.tracker_project_id
     (made,) = [one for one in stand_in.state()["projects"] if one["identifier"] == "hd-lab"]
@@ -223,7 +223,7 @@ def test_a_project_template_names_the_project_and_a_repeat_makes_no_second_one(
 def test_a_project_template_that_fails_is_told_at_the_form(bridge: Bridge, stand_in: StandIn) -> None:
     forms = forms_of(bridge)
     activate(bridge, "project.create", name="{{form.name}}", parent_id="{{form.name}}")
-    made = forms.create(LinkKind.ENTITY, 9, ProjectForm.of({"name": "Lab", "identifier": "lab"}))
+    made = forms.create(MappingKind.ENTITY, 9, ProjectForm.of({"name": "Lab", "identifier": "lab"}))
     (told,) = made.warnings
     assert made.created
     assert told.code == Caution.FORM_SENT_AS_IT_IS
@@ -237,7 +237,7 @@ def test_a_project_template_can_fill_a_required_field_that_the_form_lacks(
     forms = forms_of(bridge)
     form = ProjectForm.of({"name": "Lab", "identifier": "lab"})
     with pytest.raises(FormRefused, check=says(Refusal.FORM_NOT_VALID, Hint.CUSTOM_FIELD_REQUIRED)):
-        forms.create(LinkKind.ENTITY, 9, form)
+        forms.create(MappingKind.ENTITY, 9, form)
     activate(
         bridge,
         "project.create",
@@ -245,7 +245,7 @@ def test_a_project_template_can_fill_a_required_field_that_the_form_lacks(
         identifier="{{form.identifier}}",
         custom_field_values={"2": "CC-1"},
     )
-    assert forms.create(LinkKind.ENTITY, 9, form).created
+    assert forms.create(MappingKind.ENTITY, 9, form).created
 
 
 def test_a_project_template_whose_identifier_cannot_be_is_refused_before_anything_is_sent(
@@ -254,5 +254,5 @@ def test_a_project_template_whose_identifier_cannot_be_is_refused_before_anythin
     forms = forms_of(bridge)
     activate(bridge, "project.create", name="{{form.name}}", identifier="{{form.name}}")
     with pytest.raises(FormRefused, check=says(Refusal.FORM_NOT_VALID, Hint.IDENTIFIER_NOT_VALID)):
-        forms.create(LinkKind.ENTITY, 9, ProjectForm.of({"name": "Lab Nord", "identifier": "lab"}))
+        forms.create(MappingKind.ENTITY, 9, ProjectForm.of({"name": "Lab Nord", "identifier": "lab"}))
     assert not sent(stand_in, "POST", "/projects.json")

@@ -8,7 +8,7 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from shared.notices.reasons import Reason
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from tests.support.bridge import Bridge
 from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket, ticket_event
 
@@ -112,7 +112,7 @@ def test_a_status_that_is_mapped_at_last_is_given(bridge: Bridge, stand_in: Stan
 
 def test_an_issue_begins_with_the_newest_status_that_is_mapped(bridge: Bridge, stand_in: StandIn) -> None:
     stand_in.settings(new_issue_statuses=True)
-    bridge.link(LinkKind.ENTITY, SUPPORT_ENTITY, 1)
+    bridge.link(MappingKind.ENTITY, SUPPORT_ENTITY, 1)
     events = [
         ticket_event(1, of_ticket=ticket(9, status=6)),
         ticket_event(2, of_ticket=ticket(9, status=UNMAPPED)),

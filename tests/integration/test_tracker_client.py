@@ -19,7 +19,7 @@ from pydantic import SecretStr
 
 from deploy.embedded.ports import free_port
 from shared.errors import (
-    LeaseOver,
+    LeaseExpired,
     OutcomeUnknown,
     TrackerAway,
     TrackerError,
@@ -369,7 +369,7 @@ def test_a_raw_call_waits_for_the_rate_limit_and_can_be_stopped_before_it_is_sen
 
     def stop() -> None:
         waited.append("asked")
-        raise LeaseOver(Fault.LEASE_RAN_OUT())
+        raise LeaseExpired(Fault.LEASE_RAN_OUT())
 
     server = serve(saying(answer()))
 
@@ -378,7 +378,7 @@ def test_a_raw_call_waits_for_the_rate_limit_and_can_be_stopped_before_it_is_sen
         return 0.0
 
     client = connect(server, rate_limiter=turn)
-    with pytest.raises(LeaseOver):
+    with pytest.raises(LeaseExpired):
         client.raw("POST", "/issues.json", before_send=stop)
     assert waited == ["throttled", "asked"]
     assert server.requests == []

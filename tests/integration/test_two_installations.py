@@ -17,7 +17,7 @@ from shared.redis.call_limits import publish, published
 from shared.redis.heartbeat import BEAT, CONSOLE, WORKER, Heartbeats
 from shared.redis.keys import INSTALLATIONS, OURS
 from shared.redis.locks import HeldLock, Locks
-from shared.redis.rate_limit import RateLimiter, turns
+from shared.redis.rate_limit import RateLimiter, rate_limit_in_use
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
 from worker.beat import AT_WORK_S, EachInstallation
@@ -69,7 +69,7 @@ def test_a_pause_and_a_limit_are_each_ones_own(bridge: Bridge, other: Bridge) ->
     Heartbeats(bridge.redis).mark(WORKER)
     assert other.breaker.current() is None
     assert published(other.redis) == []
-    assert turns(other.redis) is None
+    assert rate_limit_in_use(other.redis) is None
     assert Heartbeats(other.redis).seen(WORKER) == []
 
 

@@ -13,7 +13,7 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin.backfill import recovery
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.errors import NotBegun
+from shared.errors import NotStarted
 from shared.notices.faults import Fault
 from shared.notices.kinds import Kind
 from shared.store.configuration.metadata import Entry, MetadataKind
@@ -213,7 +213,7 @@ def test_a_claim_whose_call_may_not_begin_any_more_is_free_again_at_once(
     """A pause has begun, or the process is to end: nothing was sent, so nothing is in doubt."""
     bridge.receive(task_event())
     workflow, _ = workflow_until(bridge, is_creation)
-    drive(workflow, NotBegun(Fault.WORKER_ENDS()))
+    drive(workflow, NotStarted(Fault.WORKER_ENDS()))
     assert row(bridge, Kind.TICKET, 4711).state == LedgerState.FREE
     assert not ours(stand_in)
     bridge.service.sync(4711)

@@ -15,7 +15,7 @@ from shared.connection.vault import Vault
 from shared.events.snapshots import HelpdeskUser
 from shared.metadata.synchronisation import keep_kinds
 from shared.store.configuration.basis import CHANGES
-from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.mappings import MappingKind, ProjectMapping
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.tables.configuration import PluginConfigRecord, TemplateVersion
@@ -44,7 +44,7 @@ def changes(desk: Bridge, do: Do) -> int:
 
 
 def link(project_id: int, category_id: int | None) -> Do:
-    return lambda desk: desk.link(LinkKind.PROJECT, 77, project_id, category_id)
+    return lambda desk: desk.link(MappingKind.PROJECT, 77, project_id, category_id)
 
 
 def override(tracker_user_id: int) -> Do:
@@ -93,7 +93,7 @@ def test_a_link_that_is_no_change_is_there_still(desk: Bridge) -> None:
     for _ in range(2):
         link(1, 3)(desk)
         with desk.store.transaction() as tx:
-            assert tx.links.get(LinkKind.PROJECT, 77) == Link(LinkKind.PROJECT, 77, 1, 3)
+            assert tx.mappings.get(MappingKind.PROJECT, 77) == ProjectMapping(MappingKind.PROJECT, 77, 1, 3)
 
 
 def test_the_same_key_encrypted_anew_is_no_change_another_is(desk: Bridge) -> None:

@@ -13,7 +13,7 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin.records.transaction import Transaction
 from shared.events.snapshots import HelpdeskUser
 from shared.notices.kinds import Kind
-from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.mappings import MappingKind, ProjectMapping
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.configuration.people import People
 from shared.store.tables.configuration import TrackerUser, UserPin
@@ -50,13 +50,16 @@ def change(desk: Bridge, do: Callable[[Transaction], Any]) -> None:
 
 
 def test_a_link_that_another_process_has_changed(desk: Bridge, stand_in: StandIn) -> None:
-    change(desk, lambda tx: tx.links.put(Link(LinkKind.ENTITY, SUPPORT_ENTITY, OTHER_PROJECT, None)))
+    change(
+        desk,
+        lambda tx: tx.mappings.put(ProjectMapping(MappingKind.ENTITY, SUPPORT_ENTITY, OTHER_PROJECT, None)),
+    )
     forward(desk, 3)
     assert [one["project_id"] for one in ours(stand_in)] == [1, 1, OTHER_PROJECT]
 
 
 def test_a_link_that_another_process_has_removed(desk: Bridge, stand_in: StandIn) -> None:
-    change(desk, lambda tx: tx.links.remove(LinkKind.ENTITY, SUPPORT_ENTITY))
+    change(desk, lambda tx: tx.mappings.remove(MappingKind.ENTITY, SUPPORT_ENTITY))
     assert desk.forward(task_event(of_ticket=ticket(3), of_task=task(3)), ticket_id=3) == ["skipped"]
 
 
@@ -199,7 +202,7 @@ def test_what_nobody_has_counted_is_seen_after_a_minute(
 
 def test_a_match_that_was_read_beside_a_new_one_may_not_be_committed_and_is_not_kept(desk: Bridge) -> None:
     """The second spelling of an address finds the pin that the first has just made."""
-    known = kept.Known(basis=1)
+    known = kept.CachedSettings(basis=1)
     spellings = [HelpdeskUser(id=99, email=one) for one in ("bob@example.test", "Bob@example.test")]
     with pytest.raises(RuntimeError), desk.store.transaction() as tx:
         found = known.people(tx, spellings, administrators=False)

@@ -18,12 +18,12 @@ from producer.admin.configuration.configuration import change
 from producer.admin.records.transaction import Transaction
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.errors import LeaseOver
+from shared.errors import LeaseExpired
 from shared.events.config import PluginConfig
 from shared.notices.faults import Fault
 from shared.notices.kinds import Kind
 from shared.store.configuration.configs import Configs
-from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.mappings import MappingKind, ProjectMapping
 from shared.store.ledger.send_window import SendWindow
 from shared.store.ledger.statements import Claim
 from tests.support.bridge import STATUS_MAP, Bridge
@@ -94,15 +94,15 @@ def test_an_override_that_is_removed_meanwhile_counts_no_more(desk: Bridge, stan
 
 def test_an_issue_is_made_in_the_project_that_is_linked_by_then(desk: Bridge, stand_in: StandIn) -> None:
     (event_id,) = desk.receive(task_event())
-    link = Link(LinkKind.ENTITY, SUPPORT_ENTITY, OTHER_PROJECT, None)
-    waiting(desk, at_turn=1, do=stored(desk, lambda tx: tx.links.put(link))).sync(4711)
+    link = ProjectMapping(MappingKind.ENTITY, SUPPORT_ENTITY, OTHER_PROJECT, None)
+    waiting(desk, at_turn=1, do=stored(desk, lambda tx: tx.mappings.put(link))).sync(4711)
     assert [one["project_id"] for one in ours(stand_in)] == [OTHER_PROJECT]
     assert desk.event(event_id).state == "done"
 
 
 def test_nothing_is_made_where_no_project_is_linked_any_more(desk: Bridge, stand_in: StandIn) -> None:
     (event_id,) = desk.receive(task_event())
-    gone = stored(desk, lambda tx: tx.links.remove(LinkKind.ENTITY, SUPPORT_ENTITY))
+    gone = stored(desk, lambda tx: tx.mappings.remove(MappingKind.ENTITY, SUPPORT_ENTITY))
     waiting(desk, at_turn=1, do=gone).sync(4711)
     assert not ours(stand_in)
     assert desk.event(event_id).state == "skipped"
@@ -226,7 +226,7 @@ def somebody_else_claims(desk: Bridge, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def the_lease_runs_out(desk: Bridge, monkeypatch: pytest.MonkeyPatch) -> None:
     def check(_window: SendWindow) -> None:
-        raise LeaseOver(Fault.LEASE_RAN_OUT())
+        raise LeaseExpired(Fault.LEASE_RAN_OUT())
 
     monkeypatch.setattr(SendWindow, "check", check)
 

@@ -143,8 +143,8 @@ class SimulatedTracker:
 
     is_limited = False
 
-    def take_turn(self) -> None:
-        """Stands for `TrackerClient.take_turn`: there is no rate limit."""
+    def wait_for_rate_limit(self) -> None:
+        """Stands for `TrackerClient.wait_for_rate_limit`: there is no rate limit."""
 
     @property
     def is_anything_under_way(self) -> bool:

@@ -22,7 +22,7 @@ from shared.notices.kinds import Kind
 from shared.process.settings import Settings
 from shared.redis.circuit_breaker import HELPDESK_KEY, CircuitBreaker
 from shared.redis.locks import Locks
-from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.mappings import MappingKind, ProjectMapping
 from shared.store.journal.due import ORDER
 from shared.store.ledger.ledger import Ledger
 from shared.store.ledger.statements import Claim
@@ -158,7 +158,7 @@ class World:
             tx.configs.put(self.config)
             tx.people.replace_cache(PEOPLE)
             tx.people.remember_member(SUPPORT, 5)
-            tx.links.put(Link(LinkKind.ENTITY, SUPPORT_ENTITY, SUPPORT, None))
+            tx.mappings.put(ProjectMapping(MappingKind.ENTITY, SUPPORT_ENTITY, SUPPORT, None))
 
     def _claiming(self, real: Claiming) -> Claiming:
         """Note whose claims they are, so that the tracker knows what it creates and for whom."""

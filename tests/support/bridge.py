@@ -22,7 +22,7 @@ from shared.redis.circuit_breaker import HELPDESK_KEY, CircuitBreaker
 from shared.redis.heartbeat import WORKER, Heartbeats
 from shared.redis.installation import Whose
 from shared.redis.locks import Locks, make_redis
-from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.mappings import MappingKind, ProjectMapping
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.tables.database import Database
 from shared.store.tables.journal import JournalEvent, TicketState
@@ -56,7 +56,7 @@ def fill(store: Store, base_url: str, api_key: str) -> None:
     with store.transaction() as tx:
         tx.configs.put_api_key(Vault((SecretStr(KEY),)).encrypt(SecretStr(api_key)))
         tx.people.replace_cache(PEOPLE)
-        tx.links.put(Link(LinkKind.ENTITY, SUPPORT_ENTITY, SUPPORT, None))
+        tx.mappings.put(ProjectMapping(MappingKind.ENTITY, SUPPORT_ENTITY, SUPPORT, None))
     configure(
         store,
         base_url=base_url,
@@ -141,10 +141,12 @@ class Bridge:
         """Change configuration values."""
         configure(self.store, **values)
 
-    def link(self, kind: LinkKind, helpdesk_id: int, project_id: int, category_id: int | None = None) -> None:
+    def link(
+        self, kind: MappingKind, helpdesk_id: int, project_id: int, category_id: int | None = None
+    ) -> None:
         """Map a help desk project or entity to a tracker project."""
         with self.store.transaction() as tx:
-            tx.links.put(Link(kind, helpdesk_id, project_id, category_id))
+            tx.mappings.put(ProjectMapping(kind, helpdesk_id, project_id, category_id))
 
     def receive(self, *events: dict[str, Any]) -> list[int]:
         """Append events to the journal as the producer does; return their ids."""

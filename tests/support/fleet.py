@@ -30,7 +30,7 @@ from shared.store.tables.journal import (
 )
 from shared.store.tables.ledger import DocumentLink, LedgerState, NoteLink, TaskTimeLink, TicketIssueLink
 from tests.support.bridge import Bridge
-from tests.support.nursery import Nursery, ReadyMade, can_be_forked
+from tests.support.fork_server import ForkServer, ReadyMade, can_be_forked
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +47,7 @@ class Fleet:
         redis_url: address of an empty Redis.
         stand_in: the tracker.
         python: interpreter of the processes' venv, if it is another one.
-        nursery: forks the processes, if they need not start from scratch.
+        fork_server: forks the processes, if they need not start from scratch.
         settings: DESKBRIDGE_ variables that differ from the tests' defaults, without the prefix.
 
     Attributes:
@@ -62,13 +62,13 @@ class Fleet:
         stand_in: StandIn,
         *,
         python: Path | None = None,
-        nursery: Nursery | None = None,
+        fork_server: ForkServer | None = None,
         **settings: Any,
     ) -> None:
         self.directory = directory
         self._program = [str(python or sys.executable), "-m", "producer.cli.main"]
         self._cwd = directory if python else ROOT
-        self._nursery = nursery
+        self._fork_server = fork_server
         self.stand_in = stand_in
         self.bridge = Bridge(database_url, redis_url, stand_in.base_url, stand_in.api_key)
         key = self.bridge.settings.secret_keys[0].get_secret_value()
@@ -119,8 +119,8 @@ class Fleet:
     def run(self, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a command to its end, in the fleet's environment with additional variables."""
         env = {**self._env, **environment}
-        if self._nursery and can_be_forked(env):
-            return self._nursery.run(command, env, self._cwd, READY_WITHIN_S)
+        if self._fork_server and can_be_forked(env):
+            return self._fork_server.run(command, env, self._cwd, READY_WITHIN_S)
         return subprocess.run(
             [*self._program, *command],
             env=env,
@@ -244,8 +244,8 @@ class Fleet:
             environment: additional environment variables.
         """
         log, env = self.directory / f"{name}.log", {**self._env, **environment}
-        if self._nursery and can_be_forked(env):
-            return ReadyMade(self._nursery, name, command, log=log, env=env, cwd=self._cwd)
+        if self._fork_server and can_be_forked(env):
+            return ReadyMade(self._fork_server, name, command, log=log, env=env, cwd=self._cwd)
         return Child(name, [*self._program, *command], log=log, env=env, cwd=self._cwd)
 
     def is_ready(self) -> bool:

@@ -260,7 +260,7 @@ def _is_lost(held: HeldLock) -> bool:
     return False
 
 
-class PauseContract:
+class CircuitBreakerContract:
     """Tests of `shared.redis.circuit_breaker`; the subclass provides the fixture `redis`, an empty Redis."""
 
     clock: ClassVar[float] = 1_000_000.0

@@ -17,7 +17,7 @@ from deploy.embedded.postgres import PostgresServer
 from deploy.embedded.redis import RedisServer
 from shared.store.tables.database import Database
 from tests.support.databases import empty, tables_on
-from tests.support.nursery import Door, Nursery
+from tests.support.fork_server import CommandShim, ForkServer
 
 _numbers = count(1)
 
@@ -101,17 +101,17 @@ def emptied_postgres_url(postgres_server: PostgresServer, _database_of_many: Dat
 
 
 @pytest.fixture(scope="session")
-def one_nursery() -> Iterator[Nursery]:
-    """The nursery that forks the processes of the whole session."""
-    made = Nursery()
+def shared_fork_server() -> Iterator[ForkServer]:
+    """The fork server that forks the processes of the whole session."""
+    made = ForkServer()
     yield made
     made.close()
 
 
 @pytest.fixture(scope="session")
-def door(one_nursery: Nursery) -> Iterator[Door]:
+def shim(shared_fork_server: ForkServer) -> Iterator[CommandShim]:
     """A `deskbridge` program for shells, forked instead of started from scratch."""
     with TemporaryDirectory(prefix="door-") as directory:
-        made = Door(one_nursery, Path(directory))
+        made = CommandShim(shared_fork_server, Path(directory))
         yield made
         made.close()

@@ -17,7 +17,7 @@ from shared.redis.call_limits import publish, published
 from shared.redis.circuit_breaker import KEY, CircuitBreaker
 from shared.redis.heartbeat import KEY as HEARTBEATS
 from shared.redis.heartbeat import WORKER, Heartbeats
-from tests.support.redis import PauseContract
+from tests.support.redis import CircuitBreakerContract
 
 
 @pytest.fixture
@@ -61,5 +61,5 @@ def test_what_redis_refuses_to_tell_is_not_taken_for_somebody_else_s_and_dropped
     assert redis.exists(key)
 
 
-class TestPauseOverAFakeRedis(PauseContract):
+class TestPauseOverAFakeRedis(CircuitBreakerContract):
     pass

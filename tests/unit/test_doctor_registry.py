@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from producer.admin.doctor.checks import Glance, Group, check, is_fresher, parts, registered
+from producer.admin.doctor.checks import Group, QuickCheckMode, check, is_fresher, parts, registered
 from producer.admin.doctor.examination import RECORDS
 from producer.admin.doctor.finding import LABELS
 from producer.admin.knowledge.shipped import RECORDS as ARTICLES
@@ -57,9 +57,11 @@ def test_the_first_page_can_tell_whether_each_noted_part_has_something_to_tell(t
     database = Database(f"sqlite:///{tmp_path}/desk.sqlite3")
     make_tables(database)
     with Store(database).transaction() as tx:
-        known = what_is_noted(tx, tx.events.standing(), tx.configs.get()[0])
+        known = what_is_noted(tx, tx.events.counts(), tx.configs.get()[0])
     database.close()
-    assert known.keys() == {part for one in registered() if one.glance is Glance.NOTED for part in one.parts}
+    assert known.keys() == {
+        part for one in registered() if one.glance is QuickCheckMode.NOTED for part in one.parts
+    }
 
 
 def test_the_first_page_finds_whole_parts_or_single_codes_of_them() -> None:

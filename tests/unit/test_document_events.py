@@ -13,7 +13,7 @@ from shared.errors import InvalidEvent, SettingsError
 from shared.events.attachments import attachment_body, attachment_name, shown_documents, text_with_pictures
 from shared.events.config import PluginConfig
 from shared.events.delivery import parse_delivery
-from shared.events.gate import closed
+from shared.events.filter import why_nothing_is_sent
 from shared.events.parsing import parse, parse_event
 from shared.events.payloads import note_body
 from shared.events.snapshots import (
@@ -120,7 +120,7 @@ def test_the_settings_say_which_documents_are_sent(
 ) -> None:
     config = PluginConfig.model_validate({"sync_documents": "on", **settings})
     event = parse_event(document_event(1, of_document=document(**changes)))
-    assert closed(event, config) == reason
+    assert why_nothing_is_sent(event, config) == reason
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_a_refused_type_is_known_by_the_name_that_the_attachment_would_have(chan
     event = parse_event(document_event(1, of_document=document(**changes)))
     ending = PurePath(attachment_name(event.document)).suffix if event.document else ""
     assert ending in config.document_refused_types
-    assert closed(event, config) == Reason.DOCUMENT_TYPE_REFUSED(type=ending)
+    assert why_nothing_is_sent(event, config) == Reason.DOCUMENT_TYPE_REFUSED(type=ending)
 
 
 @pytest.mark.parametrize("types", ['["png"]', '["image"]', '["a/b/c"]', '"png"', "[7]", '["*/*"]'])

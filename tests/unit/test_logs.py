@@ -39,7 +39,7 @@ def test_a_line_is_json_with_time_level_process_and_what_was_said(capsys: pytest
     assert line["timestamp"].endswith("Z")
 
 
-class Recorder(logging.Handler):
+class KeptRecords(logging.Handler):
     """Keeps the records that it receives."""
 
     def __init__(self, level: int = logging.NOTSET) -> None:
@@ -63,7 +63,7 @@ def test_a_handler_of_the_channel_gets_every_line_once(
     capsys: pytest.CaptureFixture[str], channel: logging.Logger
 ) -> None:
     configure_logging("json", process="worker")
-    of_channel, of_part = Recorder(), Recorder()
+    of_channel, of_part = KeptRecords(), KeptRecords()
     channel.addHandler(of_channel)
     logging.getLogger("deskbridge.t8").addHandler(of_part)
     get_logger("t8").warning("refused", ticket_id=4711)
@@ -82,7 +82,7 @@ def test_a_handler_gets_no_line_below_its_level_and_a_channel_of_its_own_is_not_
     capsys: pytest.CaptureFixture[str], channel: logging.Logger
 ) -> None:
     configure_logging("json", process="worker")
-    kept = Recorder(logging.ERROR)
+    kept = KeptRecords(logging.ERROR)
     channel.addHandler(kept)
     channel.propagate = False
     get_logger("t10").info("linked")

@@ -14,7 +14,7 @@ from shared.notices.kinds import Kind
 from worker.ticket.match import (
     Candidate,
     Doubt,
-    Verdict,
+    Resolution,
     assign,
     candidates,
     fingerprint,
@@ -22,8 +22,8 @@ from worker.ticket.match import (
     found_essence,
     hours_listed_for,
     moment_of,
+    resolve,
     sent_essence,
-    settle,
     unheld,
 )
 
@@ -286,7 +286,7 @@ def listed(*hours: float) -> list[Candidate]:
 def test_entries_that_differ_in_their_hours_get_their_own(
     seconds: tuple[int, ...], hours: tuple[float, ...], own: dict[int, int]
 ) -> None:
-    verdict = settle(entries(*seconds), listed(*hours))
+    verdict = resolve(entries(*seconds), listed(*hours))
     assert {key: one.tracker_id for key, one in verdict.adopted.items()} == own
     assert not verdict.unclear
 
@@ -294,8 +294,8 @@ def test_entries_that_differ_in_their_hours_get_their_own(
 def test_what_a_person_refused_for_one_row_may_still_be_anothers() -> None:
     found = [Candidate(6, 5, None, at(2))]
     one, other = Doubt(1, (5,), at(0), refused=(6,)), Doubt(2, (5,), at(1))
-    assert settle([one], found) == Verdict({}, {})
-    assert settle([one, other], found).adopted == {2: found[0]}
+    assert resolve([one], found) == Resolution({}, {})
+    assert resolve([one, other], found).adopted == {2: found[0]}
 
 
 def test_two_hundred_rows_are_matched_without_exhausting_the_stack() -> None:

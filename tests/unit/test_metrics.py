@@ -12,7 +12,9 @@ from shared.telemetry import metrics
 
 ROOT = Path(__file__).resolve().parents[2]
 DECLARED = {
-    name: one for name, one in vars(metrics).items() if isinstance(one, MetricWrapperBase | metrics.Looked)
+    name: one
+    for name, one in vars(metrics).items()
+    if isinstance(one, MetricWrapperBase | metrics.ScrapedGauge)
 }
 COUNTED_WHERE_DECLARED = {"BUILD", "CALLS", "CALL_SECONDS"}
 """`registry` and `called` do it."""

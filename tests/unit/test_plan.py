@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion
-from shared.events.gate import closed_gate
+from shared.events.filter import why_filtered
 from shared.events.parsing import parse, parse_event
 from shared.notices.kinds import Kind
 from shared.notices.reasons import Reason
 from tests.support.events import moment, task, task_event, ticket, ticket_event
-from worker.ticket.plan import Known, Pending, plan_times
+from worker.ticket.plan import KnownEvent, Pending, plan_times
 
 CONFIG = PluginConfig()
 TIME = (Kind.TICKET_TASK, 512)
@@ -34,19 +34,19 @@ def deletion() -> Deletion:
 
 
 def test_done_with_time_passes_the_gate() -> None:
-    assert closed_gate(pending(1).event, CONFIG) is None
-    assert closed_gate(pending(1, actiontime=1).event, CONFIG) is None
+    assert why_filtered(pending(1).event, CONFIG) is None
+    assert why_filtered(pending(1, actiontime=1).event, CONFIG) is None
 
 
 @pytest.mark.parametrize("state", [0, 1, 3, -2])
 def test_a_task_that_is_not_done_logs_nothing_and_says_so(state: int) -> None:
-    reason = closed_gate(pending(1, state=state).event, CONFIG)
+    reason = why_filtered(pending(1, state=state).event, CONFIG)
     assert reason == Reason.NOT_DONE(state=state, done_state=2)
 
 
 @pytest.mark.parametrize("actiontime", [0, -1, -3600])
 def test_a_task_without_time_logs_nothing_and_says_so(actiontime: int) -> None:
-    reason = closed_gate(pending(1, actiontime=actiontime).event, CONFIG)
+    reason = why_filtered(pending(1, actiontime=actiontime).event, CONFIG)
     assert reason == Reason.NO_TIME()
 
 
@@ -64,7 +64,9 @@ def test_a_copy_is_skipped_whatever_became_of_its_original() -> None:
     for logged in ({}, {TIME: 40}):
         plan = plan_times([pending(1), copy], logged, CONFIG)
         assert plan.skipped == {2: Reason.COPY_OF_ANOTHER(original=512)}
-    assert closed_gate(pending(2, copy_of=512, state=1).event, CONFIG) == Reason.COPY_OF_ANOTHER(original=512)
+    assert why_filtered(pending(2, copy_of=512, state=1).event, CONFIG) == Reason.COPY_OF_ANOTHER(
+        original=512
+    )
 
 
 def test_a_copy_whose_original_is_not_known_is_skipped_and_named_after_its_ticket() -> None:
@@ -74,8 +76,8 @@ def test_a_copy_whose_original_is_not_known_is_skipped_and_named_after_its_ticke
 
 def test_the_state_that_means_done_is_configured() -> None:
     config = PluginConfig(done_state=7)
-    assert closed_gate(pending(1, state=7).event, config) is None
-    assert closed_gate(pending(1, state=2).event, config) is not None
+    assert why_filtered(pending(1, state=7).event, config) is None
+    assert why_filtered(pending(1, state=2).event, config) is not None
 
 
 def test_time_comes_from_the_newest_done_snapshot_and_supersedes_the_older() -> None:
@@ -87,32 +89,32 @@ def test_time_comes_from_the_newest_done_snapshot_and_supersedes_the_older() -> 
 
 def test_a_task_that_is_not_done_any_more_logs_nothing() -> None:
     undone = pending(2, state=1)
-    plan = plan_times([pending(1), undone], {}, CONFIG, {512: Known(2, undone.event)})
+    plan = plan_times([pending(1), undone], {}, CONFIG, {512: KnownEvent(2, undone.event)})
     assert not plan.wanted
     assert plan.superseded == {1: 2}
     assert set(plan.skipped) == {2}
 
 
 def test_an_older_event_that_comes_late_does_not_log_a_task_that_was_undone_since() -> None:
-    plan = plan_times([pending(1)], {}, CONFIG, {512: Known(2, pending(2, state=1).event)})
+    plan = plan_times([pending(1)], {}, CONFIG, {512: KnownEvent(2, pending(2, state=1).event)})
     assert not plan.wanted
     assert plan.superseded == {1: 2}
 
 
 def test_done_again_logs_the_newest_time() -> None:
     again = pending(3, actiontime=3600)
-    plan = plan_times([pending(1), pending(2, state=1), again], {}, CONFIG, {512: Known(3, again.event)})
+    plan = plan_times([pending(1), pending(2, state=1), again], {}, CONFIG, {512: KnownEvent(3, again.event)})
     assert [(wanted.id, wanted.task.actiontime) for wanted in plan.wanted] == [(3, 3600)]
 
 
 def test_a_task_that_the_helpdesk_has_deleted_logs_nothing() -> None:
-    plan = plan_times([pending(1)], {}, CONFIG, {512: Known(2, deletion())})
+    plan = plan_times([pending(1)], {}, CONFIG, {512: KnownEvent(2, deletion())})
     assert not plan.wanted
     assert plan.skipped == {1: Reason.DELETED_THERE()}
 
 
 def test_what_was_logged_of_a_deleted_task_stays() -> None:
-    plan = plan_times([pending(1)], {TIME: 40}, CONFIG, {512: Known(2, deletion())})
+    plan = plan_times([pending(1)], {TIME: 40}, CONFIG, {512: KnownEvent(2, deletion())})
     assert (plan.logged, plan.skipped) == ({1: 40}, {})
 
 
@@ -126,7 +128,7 @@ def test_nothing_is_logged_of_a_deleted_ticket_and_what_would_have_been_says_so(
 
 def test_a_task_that_moved_to_another_ticket_is_logged_there_only() -> None:
     moved = parse_event(task_event(2, of_ticket=ticket(99)))
-    plan = plan_times([pending(1)], {}, CONFIG, {512: Known(2, moved)})
+    plan = plan_times([pending(1)], {}, CONFIG, {512: KnownEvent(2, moved)})
     assert not plan.wanted
     assert plan.superseded == {1: 2}
 

@@ -32,27 +32,27 @@ SETTINGS = Settings(
 )
 
 
-class Recorder(Transport):
+class SentEvents(Transport):
     """Keeps the events instead of sending them."""
 
     events: list[dict[str, Any]] = []  # noqa: RUF012 (cleared for each test)
 
     def capture_envelope(self, envelope: Envelope) -> None:
         if event := envelope.get_event():
-            Recorder.events.append(dict(event))
+            SentEvents.events.append(dict(event))
 
 
 @pytest.fixture(autouse=True)
 def _reported(_as_before: None) -> Iterator[None]:  # noqa: F811
-    Recorder.events.clear()
+    SentEvents.events.clear()
     configure_logging("json", process="worker")
-    reporting.start(SETTINGS, "worker", Recorder)
+    reporting.start(SETTINGS, "worker", SentEvents)
     yield
     logs.report_to(None)
 
 
 def only() -> dict[str, Any]:
-    (event,) = Recorder.events
+    (event,) = SentEvents.events
     return event
 
 
@@ -68,7 +68,7 @@ def test_an_error_is_reported_with_its_code_and_the_numbers_that_it_is_about() -
 def test_less_than_an_error_is_not_reported() -> None:
     get_logger("r2").warning("paused")
     logging.getLogger("some.library").warning("odd")
-    assert Recorder.events == []
+    assert SentEvents.events == []
 
 
 @pytest.mark.parametrize("level", ["error", "exception", "critical"])
@@ -92,8 +92,8 @@ def test_an_exception_is_reported_by_its_class_and_place_and_says_nothing(level:
 def test_no_secret_of_the_settings_is_in_a_report_wherever_it_comes_from() -> None:
     get_logger("r4").error(f"cannot reach {SETTINGS.database_url.get_secret_value()}", code=None)
     get_logger("r4").error("odd", error="whsec_another-hidden-word", keys=[f"a {PASSWORD}", DSN])
-    said = json.dumps(Recorder.events)
-    assert len(Recorder.events) == 2
+    said = json.dumps(SentEvents.events)
+    assert len(SentEvents.events) == 2
     assert reporting.HIDDEN in said
     for word in (PASSWORD, "whsec_another-hidden-word", "the-dsns-key"):
         assert word not in said
@@ -130,16 +130,16 @@ def test_a_line_is_written_where_it_cannot_be_reported(
 
 def test_nothing_is_reported_unless_a_project_is_set() -> None:
     logs.report_to(None)
-    reporting.start(Settings(), "worker", Recorder)
+    reporting.start(Settings(), "worker", SentEvents)
     get_logger("r6").error("failed")
-    assert Recorder.events == []
+    assert SentEvents.events == []
 
 
 def test_without_the_extra_or_with_a_wrong_address_the_setting_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with pytest.raises(SettingsError, check=says(SystemRefusal.SENTRY_DSN_MALFORMED)):
-        reporting.start(Settings(sentry_dsn=SecretStr("hidden-word")), "worker", Recorder)
+        reporting.start(Settings(sentry_dsn=SecretStr("hidden-word")), "worker", SentEvents)
     monkeypatch.setitem(sys.modules, "sentry_sdk", None)
     with pytest.raises(SettingsError, check=says(SystemRefusal.EXTRA_NOT_INSTALLED, extra="[sentry]")):
-        reporting.start(SETTINGS, "worker", Recorder)
+        reporting.start(SETTINGS, "worker", SentEvents)

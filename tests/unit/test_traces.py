@@ -28,7 +28,7 @@ from tests.support.events import task_event
 from tests.support.refusals import says
 from tests.support.together import at_work
 from tests.support.waiting import until
-from worker.ticket.log_context import OwnContext, tell
+from worker.ticket.log_context import OwnContext, bind_event_fields
 from worker.ticket.plan import Pending
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -92,8 +92,8 @@ def test_a_queue_message_says_of_each_ticket_its_own_span(spans: InMemorySpanExp
 
 def test_ways_that_take_turns_in_one_thread_say_each_their_own(spans: InMemorySpanExporter) -> None:
     one, other = OwnContext(7, CAME_WITH), OwnContext(8)
-    one.run(tell, [pending(1, "first", CAME_WITH)])
-    other.run(tell, [pending(2, "second", CAME_WITH)])
+    one.run(bind_event_fields, [pending(1, "first", CAME_WITH)])
+    other.run(bind_event_fields, [pending(2, "second", CAME_WITH)])
     one.run(tracing.called, "POST issues", "201", 0.1)
     other.run(tracing.called, "PUT issues", "lost", 0.1)
     lines = one.run(said), other.run(said)
@@ -123,7 +123,7 @@ def test_what_the_sweep_rang_leads_to_its_events_and_what_came_with_them_does_no
     for notified_by in (CAME_WITH, None):
         own = OwnContext(7, notified_by)
         for _ in range(2):  # it may be read anew
-            own.run(tell, [pending(1, "first", CAME_WITH)])
+            own.run(bind_event_fields, [pending(1, "first", CAME_WITH)])
         own.end()
     with_its_event, later = of(spans, "sync ticket")
     assert with_its_event.links == ()
@@ -133,7 +133,7 @@ def test_what_the_sweep_rang_leads_to_its_events_and_what_came_with_them_does_no
 
 def test_without_traces_of_our_own_a_line_says_the_helpdesk_s() -> None:
     own = OwnContext(7)
-    own.run(tell, [pending(1, "first"), pending(2, "second", CAME_WITH)])
+    own.run(bind_event_fields, [pending(1, "first"), pending(2, "second", CAME_WITH)])
     line = own.run(said)
     assert (line["trace_id"], line["event_ids"]) == (TRACE, [1, 2])
     assert line["keys"] == ["ticket-task:512"] * 2
@@ -141,7 +141,7 @@ def test_without_traces_of_our_own_a_line_says_the_helpdesk_s() -> None:
 
 def test_a_way_at_its_end_leaves_no_garbage(spans: InMemorySpanExporter) -> None:
     own = OwnContext(7, CAME_WITH)
-    own.run(tell, [pending(1, "first", CAME_WITH)])
+    own.run(bind_event_fields, [pending(1, "first", CAME_WITH)])
     left = ref(own)
     gc.disable()
     try:
@@ -155,14 +155,14 @@ def test_a_way_at_its_end_leaves_no_garbage(spans: InMemorySpanExporter) -> None
 
 def test_a_line_names_the_newest_of_many_events() -> None:
     own = OwnContext(7)
-    own.run(tell, [pending(number, str(number)) for number in range(1, 31)])
+    own.run(bind_event_fields, [pending(number, str(number)) for number in range(1, 31)])
     assert own.run(said)["event_ids"] == list(range(21, 31))
 
 
 def test_outside_of_a_ticket_s_way_nothing_is_named_and_no_call_recorded(
     spans: InMemorySpanExporter,
 ) -> None:
-    tell([pending(1, "first", CAME_WITH)])
+    bind_event_fields([pending(1, "first", CAME_WITH)])
     tracing.called("GET users", "200", 0.1)
     assert said() == {}
     assert spans.get_finished_spans() == ()

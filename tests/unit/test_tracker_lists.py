@@ -57,7 +57,7 @@ def search(tracker: Paged, enough: Callable[[list[Listed], Answer], bool] = neve
 
 
 READINGS: dict[str, Callable[[Paged], list[Listed]]] = {
-    "whole": lambda tracker: TrackerLists(tracker).whole(ISSUES, "issues"),
+    "whole": lambda tracker: TrackerLists(tracker).read_all(ISSUES, "issues"),
     "search": search,
 }
 BOTH = pytest.mark.parametrize("read", READINGS.values(), ids=READINGS)
@@ -93,9 +93,9 @@ def test_several_lists_are_read_between_the_same_two_questions() -> None:
     tracker = Paged(50)
     lists = TrackerLists(tracker)
     with lists.open_throughout():
-        assert len(lists.whole(ISSUES, "issues") + lists.whole(ISSUES, "issues")) == 100
+        assert len(lists.read_all(ISSUES, "issues") + lists.read_all(ISSUES, "issues")) == 100
     assert tracker.asked == [f"{USERS} 0", f"{ISSUES} 0", f"{ISSUES} 0", f"{USERS} 0"]
-    lists.whole(ISSUES, "issues")
+    lists.read_all(ISSUES, "issues")
     assert tracker.asked[4:] == [f"{USERS} 0", f"{ISSUES} 0", f"{USERS} 0"], "afterwards each asks for itself"
 
 
@@ -106,7 +106,7 @@ def test_several_lists_for_anybody_are_never_taken_for_the_trackers_own(moment: 
     tracker.after = lambda made: setattr(tracker, "is_open", made < moment)
     lists = TrackerLists(tracker)
     with pytest.raises(TrackerClosed), lists.open_throughout():
-        lists.whole(ISSUES, "issues")
+        lists.read_all(ISSUES, "issues")
 
 
 def test_no_more_than_two_pages_are_asked_for_at_once() -> None:
@@ -124,7 +124,7 @@ def test_no_more_than_two_pages_are_asked_for_at_once() -> None:
             at_once -= 1
 
     tracker.after = after
-    assert len(TrackerLists(tracker).whole(ISSUES, "issues")) == 1500
+    assert len(TrackerLists(tracker).read_all(ISSUES, "issues")) == 1500
     assert most == 2
 
 
@@ -138,7 +138,7 @@ def test_a_row_that_is_found_is_only_believed_where_the_key_is_still_accepted() 
 def test_a_whole_list_that_changed_while_it_was_read_is_read_again() -> None:
     tracker = Paged(250)
     tracker.after = lambda asked: tracker.rows.pop(0) if asked == 2 else None
-    rows = TrackerLists(tracker).whole(ISSUES, "issues")
+    rows = TrackerLists(tracker).read_all(ISSUES, "issues")
     assert [row["id"] for row in sorted(rows, key=lambda row: row["id"])] == list(range(1, 250))
 
 
@@ -146,7 +146,7 @@ def test_a_list_that_never_stands_still_is_no_clear_answer() -> None:
     tracker = Paged(250)
     tracker.after = lambda _: tracker.rows.pop(0)
     with pytest.raises(ListChanged):
-        TrackerLists(tracker).whole(ISSUES, "issues")
+        TrackerLists(tracker).read_all(ISSUES, "issues")
 
 
 def test_a_row_that_comes_twice_in_place_of_another_is_noticed() -> None:
@@ -160,7 +160,7 @@ def test_a_row_that_comes_twice_in_place_of_another_is_noticed() -> None:
 
     tracker.after = swap
     with pytest.raises(ListChanged):
-        TrackerLists(tracker).whole(ISSUES, "issues")
+        TrackerLists(tracker).read_all(ISSUES, "issues")
 
 
 def test_a_search_is_not_kept_from_its_end_by_new_rows() -> None:
@@ -212,9 +212,9 @@ def test_a_lost_answer_is_asked_for_again_as_often_as_was_said() -> None:
 
     tracker.after = lose
     lists = TrackerLists(tracker, repeats=1)
-    assert len(lists.whole(ISSUES, "issues")) == 1
+    assert len(lists.read_all(ISSUES, "issues")) == 1
     with pytest.raises(OutcomeUnknown):
-        lists.whole(ISSUES, "issues")
+        lists.read_all(ISSUES, "issues")
 
 
 @BOTH

@@ -1,1 +1,1 @@
-"""What drives the workflows of many tickets at once."""
+"""The runtime that drives the workflows of many tickets at once."""

@@ -1,24 +1,24 @@
-"""Whether something new may start: not while the process stops, nor after an outage that not every process knows of."""
+"""Decides whether something new may start: not while the process stops, nor for tickets admitted before an outage."""
 
 from __future__ import annotations
 
-from shared.errors import BridgeError, NotBegun, SettingsError, TrackerOutage
+from shared.errors import BridgeError, NotStarted, SettingsError, TrackerOutage
 from shared.notices.faults import Fault
 from shared.notices.notice import Notice
 
 OUTAGES = (TrackerOutage, SettingsError)
-"""What opens the circuit breaker."""
+"""The errors that open the circuit breaker."""
 
 
 class Admission:
-    """Refuses what would start while the process stops, or since an outage.
+    """Refuses anything new while the process stops, or after an outage.
 
     Every process knows of an outage once the ticket that met it has opened the circuit breaker in Redis. Until that
-    ticket's workflow has ended, this process lets no other ticket in.
+    ticket's workflow has ended, this process admits no other ticket.
 
     Attributes:
-        is_stopping: whether the process is to end.
-        refused: the tickets that were refused for that: others are to sync them.
+        is_stopping: whether the process must end.
+        refused: the tickets that were refused for that reason: other processes must sync them.
     """
 
     def __init__(self) -> None:
@@ -28,10 +28,10 @@ class Admission:
         self._not_known = set[int]()
 
     def enter(self, seen: int) -> int:
-        """Return how many outages a ticket knows of that asks to be worked on.
+        """Return how many outages a ticket knows of when it asks for admission.
 
         Args:
-            seen: of how many it knew before.
+            seen: how many outages it knew of before.
         """
         return seen if self._not_known else self._outages
 
@@ -40,19 +40,19 @@ class Admission:
 
         Args:
             ticket_id: the ticket.
-            seen: how many outages it knew of when it was let in.
+            seen: how many outages it knew of when it was admitted.
 
         Raises:
-            NotBegun: it may not.
+            NotStarted: if it may not.
         """
         if self.is_stopping:
             self.refused.add(ticket_id)
-            raise NotBegun(Fault.WORKER_ENDS())
+            raise NotStarted(Fault.WORKER_ENDS())
         if seen < self._outages:
-            raise NotBegun(self._because)
+            raise NotStarted(self._because)
 
     def note(self, ticket_id: int, error: BaseException) -> bool:
-        """Note an error that a ticket met; tell whether it is an outage: what was let in before starts nothing now."""
+        """Record a ticket's error; return whether it is an outage, after which admitted tickets start nothing new."""
         if not isinstance(error, OUTAGES):
             return False
         self._outages, self._because = self._outages + 1, _why(error)
@@ -60,7 +60,7 @@ class Admission:
         return True
 
     def ended(self, ticket_id: int) -> None:
-        """Note that a ticket's workflow has ended: if it met an outage, every process knows of that now."""
+        """Record that a ticket's workflow has ended: if it met an outage, every process knows of that now."""
         self._not_known.discard(ticket_id)
 
 

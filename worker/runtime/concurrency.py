@@ -1,4 +1,4 @@
-"""How many calls to the tracker this process makes at once: as many as the tracker answers without delaying them.
+"""The limit of concurrent calls to the tracker: as many as the tracker answers without delay.
 
 This is the gradient limit of Netflix's concurrency-limits, a relative of TCP Vegas. The limit grows while calls take
 about as long as without load. If they take longer, they queue in the tracker, and the limit shrinks in proportion. A
@@ -6,8 +6,8 @@ call that fails halves it, as in AIMD.
 
 A probe measures the latency without load, as BBR's PROBE_RTT does: for a few calls the limit is near 1. It comes only
 if calls take longer than expected, and at most once a minute. All workers probe at the same time by the clock: one
-alone would measure the queue that the others fill. If a sixth of the calls takes as long as all of them did, no probe
-is needed: the tracker has become slower for everyone.
+alone would measure the queue that the others fill. If calls take as long at a sixth of the earlier limit, no probe is
+needed: the tracker has become slower for everyone.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from statistics import fmean
 from shared.notices.limits import CallLimit, CallLimitBy
 
 START = 8
-"""Calls at once that all workers together begin with."""
+"""The number of concurrent calls with which all workers together start."""
 
 TOLERANCE, TOLERANCE_S = 0.3, 0.02
-"""How much longer than without load calls may take: a part of it, or seconds if that is more. People hardly notice
-20 ms, and a busy worker takes that long itself until it has read an answer."""
+"""How much longer calls may take than without load: a fraction of that, or seconds if that is more. People hardly
+notice 20 ms, and a busy worker itself needs that long to read an answer."""
 
 OPENING_WINDOW, WINDOW, PROBE = 16, 48, 8
-"""Calls for a decision, at least: while the limit doubles, later, and in a probe."""
+"""The fewest calls for a decision: while the limit doubles, later, and in a probe."""
 
 FEWER, SAME = 6, 0.8
-"""If a sixth of the calls takes at least this part of the time that all took, they do not queue behind each other: the
-tracker has become slower for everyone."""
+"""If calls at a sixth of the earlier limit take at least this fraction of the earlier time, they do not queue behind
+each other: the tracker has become slower for everyone."""
 
 PROBE_DIVISOR = 16
 SLOW_S, PROBE_EVERY_S, SLOW_PROBE_EVERY_S = 0.3, 60.0, 600.0
-"""With calls that take longer than SLOW_S a probe takes many seconds, so it comes less often."""
+"""If calls take longer than SLOW_S, a probe takes many seconds, so it comes less often."""
 
 
 Calls = Mapping[str, list[float]]
@@ -82,26 +82,26 @@ class ConcurrencyLimit:
 
     @property
     def current(self) -> CallLimit:
-        """The limit beside probes, and what limits it."""
+        """The limit outside of probes, and its cause."""
         return CallLimit(int(self._limit), self._why, self._ratio)
 
     def share_with(self, workers: int) -> None:
-        """Note how many workers use the tracker, this one included; before the first calls they share START."""
+        """Record how many workers use the tracker, including this one; before the first calls they share START."""
         with self._change:
             self._workers = workers
             if not self._without_load:
                 self._limit = min(self._ceiling, float(max(1, START // workers)))
 
     def want(self) -> None:
-        """Note that a call has to wait for the limit: only then does it grow."""
+        """Record that a call has to wait for the limit: it grows only then."""
         self._is_wanted = True
 
     def add(self, operation: str, seconds: float, *, failed: bool = False) -> None:
         """Count a call that has ended.
 
         Args:
-            operation: what it did.
-            seconds: what it took.
+            operation: the operation of the call.
+            seconds: the latency of the call.
             failed: whether it got no answer, or was refused because of load.
         """
         with self._change:
@@ -137,7 +137,7 @@ class ConcurrencyLimit:
             self._follow(gradient, now)
 
     def _gradient(self, calls: Calls) -> float:
-        """Return the part of the calls that would not be delayed; operations that are not known do not count."""
+        """Return the fraction of the calls that would not be delayed; unknown operations do not count."""
         known = {
             operation: latencies for operation, latencies in calls.items() if operation in self._without_load
         }
@@ -151,7 +151,7 @@ class ConcurrencyLimit:
         return min(1.0, (without_load + max(without_load * TOLERANCE, TOLERANCE_S)) / latency)
 
     def _is_slower(self, delayed: Calls) -> bool:
-        """Return whether calls take as long as many more did before: then the tracker has become slower."""
+        """Return whether calls take as long as earlier at a much higher limit: then the tracker has become slower."""
         latency = mean_latency(delayed)
         if self._peak is None:
             self._peak = self._limit, latency
@@ -162,7 +162,7 @@ class ConcurrencyLimit:
         return latency > SAME * before
 
     def _follow(self, gradient: float, now: float) -> None:
-        """Change the limit; the headroom finds out whether the tracker takes more."""
+        """Change the limit; the headroom tests whether the tracker can take more calls."""
         headroom = math.sqrt(self._limit / self._workers)
         if gradient < 1:
             self._is_opening, limit = False, self._limit * gradient + headroom
@@ -190,7 +190,7 @@ class ConcurrencyLimit:
         self._window, self._since = (
             defaultdict(list),
             now + latency,
-        )  # until then the calls of other workers end
+        )  # by then the earlier calls of other workers have ended
 
     def _end_probe(self, now: float) -> None:
         assert self._delayed is not None  # noqa: S101 (a probe is about delayed calls)
@@ -199,7 +199,7 @@ class ConcurrencyLimit:
         is_comparable = not self._without_load.keys().isdisjoint(self._delayed)
         self._is_opening = (
             gradient == 1 and is_comparable
-        )  # they take as long without load: they did not queue
+        )  # they take as long without load, so they did not queue
         self._delayed = None
         self._follow(gradient, now)
 

@@ -18,19 +18,19 @@ from worker.ticket.steps import Workflow
 
 log = get_logger("sync")
 MORE_WITH_PRIORITY = 8
-"""Tickets for which there is room beyond all others: those that a person waits for."""
+"""The extra room for tickets that a person waits for."""
 
 
 class Dispatcher:
-    """Begins the tickets that wait in the inbox, each of them once at a time, and as many as there is room for.
+    """Starts the tickets that wait in the inbox, each at most once at a time, as long as there is room.
 
     Args:
         begin: returns the workflow of a ticket.
         runner: runs it.
         inbox: the tickets that wait.
-        running: the tickets that are being synced, by id; kept here.
+        running: the tickets that are being synced, by id; maintained here.
         most: returns how many may be running.
-        fail: is given what ends the process.
+        fail: receives an error that ends the process.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Dispatcher:
         self._idle, self._ended = asyncio.Event(), asyncio.Event()
 
     def begin_waiting(self) -> None:
-        """Begin the tickets for which there is room."""
+        """Start waiting tickets as long as there is room."""
         while not self._inbox.is_closed and (notified := self._next()):
             self._sync(notified)
         if not self._running and self._inbox.is_closed:
@@ -56,18 +56,18 @@ class Dispatcher:
             self._idle.set()
 
     async def idle(self) -> None:
-        """Begin what waits, and wait until nothing is running."""
+        """Start waiting tickets, and wait until nothing is running."""
         self._idle.clear()
         self.begin_waiting()
         await self._idle.wait()
 
     async def ended(self) -> None:
-        """Begin what waits, until the inbox is closed and nothing is running."""
+        """Start waiting tickets, until the inbox is closed and nothing is running."""
         self.begin_waiting()
         await self._ended.wait()
 
     def end(self) -> None:
-        """End every wait."""
+        """End the waits of `idle` and `ended`."""
         self._idle.set()
         self._ended.set()
 
@@ -78,7 +78,7 @@ class Dispatcher:
         return self._inbox.next(with_priority=True) if first < MORE_WITH_PRIORITY else None
 
     def _sync(self, notified: Notified) -> None:
-        """Begin to sync a ticket, in a context of its own: its log lines and spans name it."""
+        """Start to sync a ticket in a context of its own, so that its log lines and spans name it."""
         own = OwnContext(notified.ticket_id, notified.notified_by)
         ticket = RunningTicket(notified.ticket_id, self._begin(notified.ticket_id), notified.has_priority)
         self._running[ticket.ticket_id] = ticket

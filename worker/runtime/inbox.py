@@ -1,4 +1,4 @@
-"""The tickets that wait to be begun: any thread hands them over, the dispatcher takes them."""
+"""The tickets that wait to be started: any thread adds them, the dispatcher takes them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 MOST_WAITING, MOST_WAITING_WITH_PRIORITY = 32, 8
-"""Tickets that wait to be begun: what one process has taken no other one does."""
+"""The most tickets that wait to be started: tickets that one process has taken are not available to others."""
 
 
 @dataclass(frozen=True)
 class Notified:
-    """A ticket that is to be synced.
+    """A ticket to sync.
 
     Attributes:
         notified_by: the traceparent of its message, if it had one.
@@ -25,11 +25,11 @@ class Notified:
 
 
 class Inbox:
-    """The tickets that were notified and have not begun.
+    """The tickets that were notified and have not been started.
 
     Args:
-        running: the tickets that are being synced; they are begun once more after their end.
-        changed: called, in any thread, when there may be something to begin.
+        running: the tickets that are being synced; if they also wait, they are started again after their end.
+        changed: called, in any thread, when there may be a ticket to start.
     """
 
     def __init__(self, running: Collection[int], changed: Callable[[], None]) -> None:
@@ -51,16 +51,16 @@ class Inbox:
         has_priority: bool = False,
         patience: float | None = None,
     ) -> bool:
-        """Hand tickets over; wait as long as too many wait already.
+        """Add tickets; wait while too many are waiting already.
 
         Args:
             ticket_ids: the tickets.
             notified_by: by ticket, the traceparent of its message, if it had one.
-            has_priority: whether they are begun before all that have none.
-            patience: seconds to wait at most; None: as long as it takes.
+            has_priority: whether they start before all tickets without priority.
+            patience: seconds to wait at most; None for no limit.
 
         Returns:
-            False: they were not taken; the process is to end, or there was no room.
+            Whether they were added; False if the process must end or there was no room.
         """
         with self._change:
             self._change.wait_for(lambda: self.is_closed or self._has_room(has_priority), patience)
@@ -75,10 +75,10 @@ class Inbox:
         return True
 
     def next(self, *, with_priority: bool = False) -> Notified | None:
-        """Take the ticket that is begun next.
+        """Take the next ticket to start, or return None.
 
         Args:
-            with_priority: whether only one that a person waits for may be taken.
+            with_priority: whether only a ticket that a person waits for may be taken.
         """
         with self._change:
             may_begin = (one for one in self._waiting if one not in self._running)
@@ -91,7 +91,7 @@ class Inbox:
             return taken
 
     def close(self) -> None:
-        """Take no more tickets, and end every wait for room."""
+        """Accept no more tickets, and end every wait for room."""
         with self._change:
             self.is_closed = True
             self._change.notify_all()

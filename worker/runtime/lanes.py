@@ -1,7 +1,7 @@
-"""Group commit: what many tickets ask of the database, or of Redis, is executed together in one thread.
+"""Group commit: operations of many tickets on the database, or on Redis, are executed in batches in one thread.
 
-No one waits for a group to become large: it is what has gathered while the last one was executed, as a database groups
-its commits, and within a short linger when several tickets are running.
+No operation waits for a batch to become large. A batch contains the operations that arrived while the last one was
+executed, as in a database's group commit, and during a short linger if several tickets are running.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from worker.ticket.steps import RedisOp, Step
 log = get_logger("sync")
 O = TypeVar("O", bound=Step[Any])  # noqa: E741
 MOST_TOGETHER = 32
-"""Operations in one transaction at most: its rows stay locked until it is committed."""
+"""The most operations in one transaction: its rows stay locked until it is committed."""
 
 
 class ExecuteAlone(Exception):
-    """The group has failed; this operation of it is to be executed alone, so that one does not harm the others."""
+    """The batch has failed; this operation must be executed alone, so that one failure does not affect the others."""
 
 
 class Lane(Generic[O]):
-    """Executes operations in one thread, as many at once as have gathered.
+    """Executes operations in one thread, in batches of those that have gathered.
 
     Args:
-        name: that of its thread.
-        execute: executes some; returns a result, or an error, for each, in their order. What it raises is the error of
-            all of them.
-        linger: returns for how many seconds operations are gathered before each group.
-        order: returns what a group is sorted by, for an operation and its ticket.
+        name: the name of its thread.
+        execute: executes a batch; returns a result, or an error, for each operation, in order. An error that it raises
+            is the error of all of them.
+        linger: returns for how many seconds operations are gathered before each batch.
+        order: returns the sort key, within a batch, of an operation and its ticket.
 
     Attributes:
-        busy_since: when the group that is being executed was begun, by the loop's clock (seconds); None: there is none.
+        busy_since: when the current batch was started, by the loop's clock (seconds); None if there is none.
     """
 
     def __init__(
@@ -58,10 +58,10 @@ class Lane(Generic[O]):
         self.busy_since: float | None = None
 
     async def run(self, operation: O, ticket_id: int) -> Any:
-        """Have an operation of a ticket executed; return its result.
+        """Execute an operation of a ticket in a batch; return its result.
 
         Raises:
-            Exception: its error.
+            Exception: if the operation fails.
         """
         loop = asyncio.get_running_loop()
         done = loop.create_future()
@@ -96,23 +96,23 @@ class Lane(Generic[O]):
 
 
 def commit_lane(name: str, linger: Callable[[], float]) -> Lane[DbOp[Any]]:
-    """Return a lane to the database, whose operations share transactions.
+    """Return a lane for database operations, which share transactions.
 
-    If a group fails, each of its operations ends with `ExecuteAlone`.
+    If a batch fails, each of its operations ends with `ExecuteAlone`.
 
     Args:
-        name: that of its thread.
+        name: the name of its thread.
         linger: as for `Lane`.
     """
     return Lane(name, execute_together, linger=linger, order=_order)
 
 
 def execute_together(operations: list[DbOp[Any]]) -> Sequence[Any]:
-    """Execute operations in one transaction; return the results, or that each is to be executed alone."""
+    """Execute operations in one transaction; return their results, or `ExecuteAlone` for each if that fails."""
     try:
         return _in_one_transaction(operations)
     except Exception as error:
-        # parts may have failed for the other; and what the database refused may have been for a moment
+        # one part may have failed because of the other, and an error of the database may be temporary
         is_its_own = len(operations) == 1 and not operations[0].splits
         if is_its_own and not isinstance(error, SQLAlchemyError):
             raise
@@ -123,7 +123,7 @@ def execute_together(operations: list[DbOp[Any]]) -> Sequence[Any]:
 def _in_one_transaction(operations: list[DbOp[Any]]) -> list[Any]:
     results: list[Any] = []
     with transaction_of([one.owner() for one in operations]) as tx:
-        # what one of them waits for, it waits for alone
+        # an operation that must wait longer for a lock does so alone
         tx.wait_briefly(
             durable=any(one.durable for one in operations),
             locks_settings=any(one.locks_settings for one in operations),
@@ -135,7 +135,7 @@ def _in_one_transaction(operations: list[DbOp[Any]]) -> list[Any]:
 
 
 def round_trip(operations: list[RedisOp[Any]]) -> list[Any]:
-    """Execute operations on Redis: one round trip for each kind; return a result or an error for each."""
+    """Execute operations on Redis, with one round trip per class; return a result or an error for each."""
     found = dict[int, Any]()
     for kind in dict.fromkeys(type(one) for one in operations):
         places = [place for place, one in enumerate(operations) if type(one) is kind]
@@ -148,7 +148,7 @@ def round_trip(operations: list[RedisOp[Any]]) -> list[Any]:
 
 
 def _order(operation: DbOp[Any], ticket_id: int) -> tuple[int, str, int]:
-    """By kind, claims last, and rows in the order of their tickets: so transactions do not deadlock."""
+    """Return the sort key: by class, claims last, then by ticket, so that transactions do not deadlock."""
     return operation.order, type(operation).__name__, ticket_id
 
 
@@ -162,7 +162,7 @@ def _tell(done: asyncio.Future[Any], result: Any) -> None:
 
 
 def _copy(error: BaseException) -> BaseException:
-    """Return a copy of an error, for one more workflow: raised in two, it would have the traceback of both."""
+    """Return a copy of an error for another workflow: raised in two, it would have the tracebacks of both."""
     made = type(error).__new__(type(error), *error.args)
     made.__dict__.update(error.__dict__)
     made.__cause__ = error

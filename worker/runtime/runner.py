@@ -1,4 +1,4 @@
-"""Runs the workflow of one ticket on the event loop: carries out each step that it awaits."""
+"""Runs the workflow of one ticket on the event loop, and executes each step that it awaits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from shared.errors import NotBegun
+from shared.errors import NotStarted
 from worker.runtime.admission import Admission
 from worker.runtime.lanes import ExecuteAlone, Lane, commit_lane, round_trip
 from worker.runtime.slots import Slots
@@ -31,18 +31,18 @@ from worker.ticket.steps import (
 )
 
 AFTER_CALLS, HELPDESK, OTHERS, ALONE = 2, 4, 4, 4
-"""Threads beside those of calls: for what is noted after one, for questions to the help desk, for everything else that
-takes long, and, in either lane, for the operations of a group that has failed."""
+"""Threads apart from those of calls: for bookkeeping after a call, for queries to the help desk, for everything else
+that takes long, and, for each database lane, for the operations of a failed batch."""
 
 MOST_THREADS = 2 + AFTER_CALLS + HELPDESK + OTHERS + 2 * ALONE
-"""All threads beside those of calls that may be at the database, the two lanes included."""
+"""All threads, apart from those of calls, that may use the database, including the two lanes."""
 
 MOST_FILES, FILE_PATIENCE_S = 2, 2.0
-"""So many files are held at once: a container's `/tmp` has 64 MB. And for so many seconds a ticket waits for one."""
+"""The most files held at once, since a container's `/tmp` has 64 MB; and the seconds that a ticket waits for one."""
 
 READ_LINGER_S, WRITE_LINGER_S = 0.0003, 0.00015
-"""For each ticket that is running so long operations are gathered: the more tickets there are, the more come together.
-For a single one nothing waits."""
+"""The seconds to gather operations for each running ticket beyond the first: more tickets give larger batches. A
+single ticket does not wait."""
 
 
 @dataclass(eq=False)
@@ -50,9 +50,9 @@ class RunningTicket:
     """A ticket that is being synced.
 
     Attributes:
-        outages: how many this process knew of when the ticket was let in.
-        slot: that of its last claim.
-        task: runs the workflow; kept here, since the loop itself does not keep it.
+        outages: how many outages this process knew of when the ticket was admitted.
+        slot: the slot of its last claim.
+        task: runs the workflow; kept here, because the loop itself keeps no reference.
     """
 
     ticket_id: int
@@ -64,13 +64,13 @@ class RunningTicket:
 
 
 class Runner:
-    """Carries out the steps of workflows.
+    """Executes the steps of workflows.
 
     Args:
-        most_calls: how many calls can be made at once at most.
-        calls: the calls that may be made at once now.
-        claims: the claims that may be made at once now.
-        admission: says whether something new may start.
+        most_calls: the most calls that can be made at once.
+        calls: the slots for calls.
+        claims: the slots for claims.
+        admission: decides whether something new may start.
         running: the tickets that are running.
     """
 
@@ -99,20 +99,20 @@ class Runner:
 
     @property
     def group_since(self) -> float | None:
-        """When the oldest group that is being executed was begun (monotonic seconds); None: there is none."""
+        """When the oldest batch that is being executed was started (monotonic seconds); None if there is none."""
         return min((one.busy_since for one in self._lanes if one.busy_since is not None), default=None)
 
     @property
     def thread_since(self) -> float | None:
-        """The last sign of progress of the thread that has been silent for longest (monotonic); None: none works."""
+        """When the thread that has been silent for longest last made progress (monotonic); None if none works."""
         return self._threads.busy_since
 
     async def run(self, ticket: RunningTicket) -> Any:
         """Run a ticket's workflow to its end; return its result.
 
         Raises:
-            Exception: what the workflow does not handle.
-            BaseException: what ends the process; the workflow does not get it, since others would wait for its end.
+            Exception: if the workflow does not handle an error.
+            BaseException: if an error ends the process; the workflow does not get it, as others would wait for its end.
         """
         result: Any = None
         error: Exception | None = None
@@ -130,7 +130,7 @@ class Runner:
             self._admission.ended(ticket.ticket_id)
 
     def wake(self) -> None:
-        """Have whatever waits for a slot look whether it still may begin."""
+        """Make everything that waits for a slot check whether it still may start."""
         for slots in (self._claims, self._calls, self._files):
             slots.wake()
 
@@ -161,7 +161,7 @@ class Runner:
                 return await self._redis.run(step, ticket.ticket_id)
             case TakeSlot():
                 ticket.slot = step.slot
-                if not ticket.has_priority:  # what a person waits for is claimed at once
+                if not ticket.has_priority:  # a ticket that a person waits for claims at once
                     await self._take(self._claims, ticket)
                     step.slot.give_back = self._claims.release
                 return None
@@ -180,15 +180,15 @@ class Runner:
         raise TypeError(step)
 
     async def _run(self, ticket: RunningTicket, operation: DbOp[Any]) -> Any:
-        """Execute an operation in a transaction that others may share, or alone if that has failed."""
+        """Execute an operation in a transaction that other operations may share, or alone if that has failed."""
         reads = operation.lane == "read"
         try:
             return await (self._read if reads else self._write).run(operation, ticket.ticket_id)
         except ExecuteAlone:
-            if operation.splits:  # its answer may wait long for its row; no claim waits for that
+            if operation.splits:  # its link may wait long for its row; no claim should wait for that
                 ticket.slot.release()
             pool = self._read_alone if reads else self._write_alone
-            if ticket.slot.is_held:  # a claim: it waits behind no answer
+            if ticket.slot.is_held:  # a claim must not wait behind links
                 pool = self._pools[Pool.TRACKER]
             return await self._threads.run(pool, operation.carry_out)
 
@@ -198,7 +198,7 @@ class Runner:
 
     @asynccontextmanager
     async def _call_slot(self, ticket: RunningTicket) -> AsyncIterator[None]:
-        """Hold one of the calls that may be made at once."""
+        """Hold a slot for a call."""
         await self._take(self._calls, ticket)
         try:
             yield
@@ -206,10 +206,10 @@ class Runner:
             self._calls.release()
 
     async def _take(self, slots: Slots, ticket: RunningTicket, patience: float | None = None) -> bool:
-        """Take a slot; tell whether one was free within the patience (seconds; None: it waits as long as it takes).
+        """Take a slot; return whether one became free within the patience (in seconds; None for no limit).
 
         Raises:
-            NotBegun: what waited has been stopped in the meantime.
+            NotStarted: if the ticket may not start anything new any more.
         """
         while not await slots.take(has_priority=ticket.has_priority, patience=patience):
             self._admission.check(ticket.ticket_id, ticket.outages)
@@ -217,7 +217,7 @@ class Runner:
                 return False
         try:
             self._admission.check(ticket.ticket_id, ticket.outages)
-        except NotBegun:
+        except NotStarted:
             slots.release()
             raise
         return True

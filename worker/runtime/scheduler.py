@@ -1,4 +1,4 @@
-"""The worker's event loop, in a thread of its own: what other threads use to have tickets synced."""
+"""The worker's event loop in a thread of its own, to which other threads pass tickets to sync."""
 
 from __future__ import annotations
 
@@ -20,45 +20,45 @@ from worker.ticket.steps import Workflow
 
 log = get_logger("sync")
 TICKETS_PER_CALL, LEAST_TICKETS, MOST_TICKETS_PER_CALL = 3, 64, 8
-"""Tickets that are running for each call that may be made: beside the one that it is made for, they load, link, or
-wait. At least so many however few calls there are, but no more than so many for each: what is known of one grows old
-while it waits. Half of them are loaded together, and share SQL."""
+"""Running tickets per possible call, since one ticket calls while others load, link or wait; the fewest running
+tickets, however few calls there are; and the most per call in that case, since loaded data gets old while a ticket
+waits. Half of the tickets are loaded together, and share SQL."""
 
 CLAIMS_PER_CALL = 2
-"""Claims that may be made for each call: so when a call ends, the next one is claimed already and waits for no commit.
-A claim waits for one call at most, which is 5 s of its lease, unless the limit falls. With a rate limit none is made
+"""Claims per possible call: when a call ends, the next creation is already claimed, and waits for no commit. A claim
+waits for one call at most, which is 5 s of its lease, unless the limit falls. With a rate limiter, no claim is made
 ahead."""
 
 LONGEST_WAIT_S = 60.0
-"""Longer than any database that is to answer still takes, its time-outs included."""
+"""Longer than any database takes that still answers, including its time-outs."""
 
 LONGEST_FUNCTION_S = 1800.0
-"""Longer than any function takes that shows no progress (`shared.process.alive`)."""
+"""Longer than any function takes without showing progress (`shared.process.alive`)."""
 
 TICK_S = 1.0
 
 
 class Limit(Protocol):
-    """How many calls may be made at once: it changes only when a call has ended, before its slot is given back."""
+    """The limit of concurrent calls; it changes only when a call has ended, before its slot is released."""
 
     @property
     def size(self) -> int:
-        """Calls."""
+        """The number of calls that may be made at once."""
 
     def want(self) -> None:
-        """Note that a call has to wait for the limit."""
+        """Record that a call has to wait for the limit."""
 
 
 class Scheduler:
-    """Syncs the tickets that it takes, each of them once at a time.
+    """Syncs the tickets that it takes, each of them at most once at a time.
 
     Args:
         begin: returns the workflow of a ticket.
-        calls: how many calls can be made at once at most.
-        give_up: called when the scheduler itself has failed; what is running is left as by a process that dies.
-        limit: how many calls may be made now; None: all.
-        is_limited: whether calls wait for a rate limit; only as many tickets are running then as calls may be made,
-            since what is known of one grows old while it waits.
+        calls: the most calls that can be made at once.
+        give_up: called when the scheduler itself has failed; running tickets are left as after a crash.
+        limit: the current limit of concurrent calls; None for `calls`.
+        is_limited: whether calls wait for the rate limiter; then only as many tickets run as calls may be made, since
+            loaded data gets old while a ticket waits.
         new_loop: returns its event loop.
     """
 
@@ -100,14 +100,14 @@ class Scheduler:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether it has anything to do."""
+        """Whether it has any work."""
         return bool(self.running or len(self._inbox))
 
     @property
     def stuck_since(self) -> float | None:
-        """Since when something has been waited for that takes longer than anything does; None: nothing is.
+        """Since when it has waited for something, if that is longer than any wait can take; else None.
 
-        Who looks twice and sees the same moment knows that it goes on: a process that was stopped only seems to wait.
+        Only the same moment in two checks proves that it is stuck: a process that was suspended only seems to wait.
         """
         now = time.monotonic()
         for since, longest in (
@@ -127,27 +127,27 @@ class Scheduler:
         has_priority: bool = False,
         patience: float | None = None,
     ) -> list[int]:
-        """Have tickets synced; wait as long as too many wait already.
+        """Accept tickets to sync; wait while too many are waiting already.
 
         Args:
             ticket_ids: the tickets.
             notified_by: by ticket, the traceparent of its message, if it had one.
-            has_priority: whether they are synced before all that have none.
-            patience: seconds to wait at most; None: as long as it takes.
+            has_priority: whether they are synced before all tickets without priority.
+            patience: seconds to wait at most; None for no limit.
 
         Returns:
-            Those that will not be: the process is to end, or there was no room.
+            The tickets that were not accepted, because the process must end or there was no room.
         """
         is_taken = self._inbox.put(ticket_ids, notified_by, has_priority=has_priority, patience=patience)
         return [] if is_taken else list(ticket_ids)
 
     def start(self) -> None:
-        """Work in a thread of its own, until it is closed."""
+        """Run in a thread of its own, until it is closed."""
         self._thread = threading.Thread(target=self._work, daemon=True, name="scheduler")
         self._thread.start()
 
     def stop(self) -> None:
-        """Begin nothing any more, no ticket and no call; what was begun goes on to where something else would begin."""
+        """Start no more tickets and calls; running tickets continue until they would start something new."""
         if self._stopped_at is None:
             self._stopped_at = time.monotonic()
             self._admission.is_stopping = True
@@ -156,13 +156,13 @@ class Scheduler:
             self._soon(self._dispatcher.begin_waiting)
 
     def close(self, patience: float = 30.0) -> list[int]:
-        """Stop, and wait for what is running.
+        """Stop, and wait for the running tickets.
 
         Args:
-            patience: seconds from when it was first told to stop; what takes longer is left as it is.
+            patience: seconds since it was first told to stop; tickets that take longer are left as they are.
 
         Returns:
-            The tickets that others are to sync.
+            The tickets that other processes must sync.
         """
         self.stop()
         if self._thread is not None and self._stopped_at:
@@ -171,10 +171,10 @@ class Scheduler:
         return list(dict.fromkeys([*self._inbox.left(), *self._admission.refused, *self.running]))
 
     def run_until_idle(self) -> None:
-        """Sync all tickets that were taken, in this thread.
+        """Sync all accepted tickets in this thread.
 
         Raises:
-            BaseException: what ends the process.
+            BaseException: if an error ends the process.
         """
         self._run(self._dispatcher.idle())
         if self.failure is not None:
@@ -192,7 +192,7 @@ class Scheduler:
         self._soon(self._dispatcher.begin_waiting)
 
     def _soon(self, do: Callable[[], None]) -> None:
-        """Have something done on the loop; before it runs, and once it is closed, there is nothing to do."""
+        """Call a function on the loop; do nothing before the loop runs, and once it is closed."""
         with suppress(RuntimeError):
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(do)
@@ -213,7 +213,7 @@ class Scheduler:
             loop.run_until_complete(close_sessions())
 
     def _tick(self) -> None:
-        """Show that the loop goes on."""
+        """Record that the loop is running."""
         assert self._loop is not None  # noqa: S101 (it calls this)
         self._ticked_at = time.monotonic()
         self._loop.call_later(TICK_S, self._tick)

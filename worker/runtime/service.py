@@ -1,4 +1,4 @@
-"""One message, start to end: not during a pause; sync the ticket; look again."""
+"""One message from start to end: check the circuit breaker, sync the ticket, check again for due work."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ MOST_PASSES = 20
 UNCONFIGURED_PAUSE_S = 10.0
 AFTER_PAUSE_S = 2.0
 ASKED_FIRST = (Fault.TRACKER_CLOSED, Fault.TRACKER_FAILING)
-"""After these a probe asks a question that creates nothing before it sends anything."""
+"""After these faults a probe makes a call that creates nothing before it sends anything."""
 
 
 @dataclass(frozen=True)
 class Entered:
-    """Whether a ticket may be worked on.
+    """Whether a ticket may be synced.
 
     Attributes:
-        permit: whether a pause goes on.
-        lock: the ticket's, or why it was not taken.
+        permit: the permit of the circuit breaker.
+        lock: the ticket's lock, or why it was not taken.
     """
 
     permit: Permit
@@ -51,14 +51,14 @@ class Entered:
 
 
 class Enter(Admission[Entered]):
-    """Ask to go on, and take the ticket's lock: not during a pause, and without waiting for either."""
+    """The request for the circuit breaker's permit and the ticket's lock, which waits for neither."""
 
     def __init__(self, breaker: CircuitBreaker, locks: Locks, ticket_id: int) -> None:
         self._breaker, self._locks, self._name = breaker, locks, of_ticket(ticket_id)
 
     @classmethod
     def execute_many(cls, actions: Sequence[Self]) -> Sequence[Entered]:
-        """Take each lock that is free, as long as there is no pause; in one each asks for itself before."""
+        """Take each lock that is free; unless the circuit breaker is closed, each ticket needs its permit first."""
         locks, breaker = actions[0]._locks, actions[0]._breaker
         taken = locks.take_all_unless(breaker.key, [one._name for one in actions])
         return cls._in_a_pause(actions) if taken is None else [Entered(Permit(None), one) for one in taken]
@@ -73,7 +73,7 @@ class Enter(Admission[Entered]):
         try:
             taken = iter(actions[0]._locks.take_all(names) if names else ())
         except RedisError:
-            if any(permit.probing for permit in permits):  # else no one could until it runs out
+            if any(permit.probing for permit in permits):  # else none could probe until it expires
                 with suppress(RedisError):
                     actions[0]._breaker.give_up_probe()
             raise
@@ -83,7 +83,7 @@ class Enter(Admission[Entered]):
 
 
 class SyncService(Services):
-    """Forwards what is due for a ticket."""
+    """Forwards the due work of a ticket."""
 
     def sync(self, ticket_id: int) -> list[Result]:
         """Do everything that is due for a ticket; safe to call at any time, any number of times.
@@ -92,15 +92,15 @@ class SyncService(Services):
             ticket_id: the ticket.
 
         Returns:
-            What came of it.
+            The results.
         """
         return drive(self.sync_ticket(ticket_id))
 
     async def sync_ticket(self, ticket_id: int) -> list[Result]:
-        """Do the same, step by step, for the scheduler.
+        """Do what `sync` does, as a workflow for the scheduler.
 
         Raises:
-            SQLAlchemyError, RedisError: the database or Redis failed; whatever was not done is still to be done.
+            SQLAlchemyError, RedisError: if the database or Redis failed; the remaining work stays due.
         """
         results: list[Result] = []
         for _ in range(MOST_PASSES):
@@ -127,7 +127,7 @@ class SyncService(Services):
             except Exception as fault:  # noqa: BLE001 (a fault of ours: bounded tries, never a spinning ticket)
                 return [*results, await Blocking(Pool.OTHERS, partial(self._put_off, ticket_id, fault))]
             finally:
-                if permit.probing:  # however it ended: a probe that is not given up stops everyone
+                if permit.probing:  # however it ended: a probe that is not given up blocks all tickets
                     await Blocking(Pool.NOTES, partial(self._end_probe, answered=answered))
             if not forwarded.is_more_due:
                 return results
@@ -142,7 +142,7 @@ class SyncService(Services):
 
     def _begin_pause(self, ticket_id: int, outage: BridgeError) -> Waiting:
         if self.unable is not None and outage.notice.code == Refusal.API_KEY_NOT_OPENED:
-            self.unable(outage.notice)  # by this process's keys; another one may have the right ones
+            self.unable(outage.notice)  # another process may have the right keys
             why = Refusal.API_KEY_NOT_OPENED(host=Process.here().host)
             return self._leave_to_others(ticket_id, why)
         seconds = None
@@ -169,7 +169,7 @@ class SyncService(Services):
         return Waiting(why, until=until)
 
     def _put_off(self, ticket_id: int, fault: Exception) -> Waiting:
-        """Try a ticket again later that made our own code fail; after many tries its events are `failed`."""
+        """Retry a ticket later after a fault of deskbridge itself; after too many attempts its events are `failed`."""
         reason = Fault.OWN_FAULT(error=type(fault).__name__)
         log.error("a ticket could not be worked on", ticket_id=ticket_id, exc_info=fault)
         with self.store.transaction() as tx:

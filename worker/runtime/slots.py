@@ -1,4 +1,4 @@
-"""A semaphore whose size changes, and in which some go first: for calls, claims and files."""
+"""A semaphore with a variable size and with priorities, for calls, claims and files."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Callable
 
 
 class Slots:
-    """So many of something may be held at once.
+    """A limited number of slots that may be held at once.
 
     Args:
-        size: returns how many there are now.
-        on_wait: called for each slot that has to be waited for.
+        size: returns the current number of slots.
+        on_wait: called for each request that has to wait.
 
     Attributes:
-        taken: how many are held.
+        taken: the number of slots that are held.
     """
 
     def __init__(self, size: Callable[[], int], on_wait: Callable[[], None] = lambda: None) -> None:
@@ -29,11 +29,11 @@ class Slots:
         return len(self._waiting) + len(self._first)
 
     async def take(self, *, has_priority: bool = False, patience: float | None = None) -> bool:
-        """Wait for a slot; False: none was taken, since all that wait are to look whether they still may.
+        """Wait for a slot; return False if none was taken, because the caller must check that it still may start.
 
         Args:
-            has_priority: whether it goes before those that have none.
-            patience: seconds to wait at most, then none was taken either; None: as long as it takes.
+            has_priority: whether it goes before requests without priority.
+            patience: seconds to wait at most, after which none is taken either; None for no limit.
         """
         if self.taken < self._size() and not self.waiting:
             self.taken += 1
@@ -48,12 +48,12 @@ class Slots:
         return await turn
 
     def release(self) -> None:
-        """Give a slot back; those that are held beyond the size are not handed out again."""
+        """Release a slot; slots that are held beyond the size are not handed out again."""
         self.taken -= 1
         self._hand_out()
 
     def wake(self) -> None:
-        """Send all that wait away, to look whether they still may begin."""
+        """End all waits without a slot, so that the callers check whether they still may start."""
         for turns in (self._first, self._waiting):
             while turns:
                 _set(turns.popleft(), is_taken=False)

@@ -1,4 +1,4 @@
-"""Functions that block, each in a thread of a pool and in the context of the ticket that asks."""
+"""Blocking functions, each run in a thread of a pool and in the context of its ticket."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ T = TypeVar("T")
 
 
 class Threads:
-    """Runs functions in threads, and knows for how long the slowest has shown no progress."""
+    """Runs functions in threads, and records for how long the slowest has made no progress."""
 
     def __init__(self) -> None:
         self._signs = set[Sign]()
 
     @property
     def busy_since(self) -> float | None:
-        """The last sign of progress of the function that has been silent for longest (monotonic); None: none runs."""
+        """When the function that has been silent for longest last made progress (monotonic); None if none runs."""
         return min((one.at for one in list(self._signs)), default=None)
 
     async def run(self, pool: Executor, do: Callable[[], T]) -> T:
         """Call a function in a thread of a pool; return its result.
 
         Raises:
-            Exception: what it raises.
+            Exception: if the function raises it.
         """
         context, sign = copy_context(), Sign()
         self._signs.add(sign)

@@ -8,7 +8,7 @@ from datetime import datetime
 from shared.events.attachments import attachment_name, shown_documents
 from shared.events.config import PluginConfig
 from shared.events.event import Event
-from shared.events.gate import closed_to_addition
+from shared.events.filter import why_addition_filtered
 from shared.notices.kinds import Kind
 from shared.notices.reasons import Reason
 from shared.store.journal.due import snapshot_of
@@ -25,7 +25,7 @@ from worker.ticket.finish import EventFinisher
 from worker.ticket.load import Work
 from worker.ticket.notes import FollowupCreation, SolutionCreation
 from worker.ticket.plan import Pending
-from worker.ticket.resolve import settled
+from worker.ticket.resolve import resolve_row
 from worker.ticket.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
 
 ADDITION_OF: Mapping[Kind, type[Addition]] = {
@@ -34,19 +34,19 @@ ADDITION_OF: Mapping[Kind, type[Addition]] = {
 
 
 class Additions:
-    """Adds what the events of one ticket ask for.
+    """Adds the notes and attachments that the events of one ticket ask for.
 
     Args:
         ctx: the ticket's context.
-        work: what is known of the ticket.
-        events: ends events, or has them wait.
+        work: the loaded data of the ticket.
+        events: ends events, or makes them wait.
     """
 
     def __init__(self, ctx: TicketContext, work: Work, events: EventFinisher) -> None:
         self._ctx, self._work, self._events = ctx, work, events
 
     async def end_what_is_there(self) -> None:
-        """End the events of what was added before."""
+        """End the events whose note or attachment was added earlier."""
         documents = {one.id for one in self._work.addition_events if one.event.document}
         for event_id, tracker_id in self._work.plan.added.items():
             if event_id in documents:
@@ -56,7 +56,7 @@ class Additions:
             await self._events.end([event_id], AlreadyDone(done))
 
     async def name_pictures(self) -> None:
-        """Note the file names of the pictures that the ticket's text shows: they will be attached to its new issue."""
+        """Record the file names of pictures in the ticket's text that will be attached to its new issue."""
         can_be_fetched = self._ctx.services.completion.lookup is not None
         if not can_be_fetched or not self._ctx.config.sends_documents:
             return
@@ -78,7 +78,7 @@ class Additions:
                 self._ctx.attached[document.id] = attachment_name(document)
 
     async def first(self, issue: Created, additions: list[Pending]) -> list[Pending]:
-        """Return those that are next: an earlier one of the ticket may wait, or may have waited for the issue."""
+        """Return the additions to send now; none overtakes an earlier one that waits, or that lacked the issue."""
         ids = {one.id for one in additions}
 
         if self._ctx.config.trial:
@@ -92,7 +92,7 @@ class Additions:
 
         pending = await self._ctx.db.change(look)
         if issue.now:
-            return []  # its first time entry is claimed, and sent at once; additions come in the next pass
+            return []  # its first time entry is claimed, so it is sent at once; additions follow in the next pass
         before = next((number for number, (event_id, _) in enumerate(pending) if event_id not in ids), None)
         if before is None:
             return additions
@@ -106,16 +106,16 @@ class Additions:
         return [one for one in additions if one.id in first]
 
     def _process_again(self, tx: Transaction) -> None:
-        """Let those be sent that were skipped because there was no issue."""
+        """Replay the additions that were skipped because there was no issue."""
         ticket_id = self._ctx.ticket_id
         tx.statuses.note_waiting([ticket_id], wait=False)
         tx.journal.replay_skipped([ticket_id], Reason.NO_ISSUE_FOR_NOTE, Reason.ISSUE_IS_THERE())
 
     async def end(self, additions: list[Pending], issue: Waiting | None) -> None:
-        """End those of a ticket that has no issue: they wait with it, or are processed again once there is one.
+        """End the additions of a ticket without an issue: they wait with it, or are replayed once there is one.
 
-        Another worker may create the issue meanwhile, if this one has lost the lock. So the mark is set before, and the
-        ledger is looked at afterwards: one of both sees what the other has done.
+        If this worker has lost the lock, another one may create the issue meanwhile. So the mark is set first, and the
+        ledger is read afterwards: one of the two workers sees what the other has done.
         """
         ctx = self._ctx
         if issue is not None or not additions:
@@ -136,7 +136,7 @@ class Additions:
         ctx, work, (kind, key) = self._ctx, self._work, asking.row_id
         row, made = work.rows.get(asking.row_id), ADDITION_OF[kind]
         outcome: Created | Waiting | Skipped | None
-        outcome = await settled(ctx, kind, key, row, work.now)
+        outcome = await resolve_row(ctx, kind, key, row, work.now)
         if outcome is None:
             creation = await built(ctx, made.of, ctx, work, asking, issue)
             outcome = await self._created(creation, row)
@@ -147,10 +147,10 @@ class Additions:
 
     async def _created(self, creation: Addition, row: LedgerRow | None) -> Created | Waiting | Skipped:
         ctx = self._ctx
-        if nothing := creation.nothing():
+        if nothing := creation.why_nothing():
             return Skipped(nothing)
         if ctx.config.trial:
-            return trial.planned(ctx, self._work.now, creation.would())
+            return trial.planned(ctx, self._work.now, creation.trial_notice())
         async with creation.ready() as ready:
             if isinstance(ready, Waiting | Skipped):
                 return ready
@@ -161,9 +161,9 @@ class Additions:
 
 
 def _will_be_attached(row: JournalEvent, event: Event, config: PluginConfig) -> bool:
-    """Return whether the document of an event is attached to an issue that is about to be created, or was before."""
+    """Return whether an event's document will be attached to an issue that is about to be created, or was already."""
     waits = row.state == EventState.PENDING or row.has_code(Reason.NO_ISSUE_FOR_NOTE)
-    return (waits or row.state == EventState.DONE) and closed_to_addition(event, config) is None
+    return (waits or row.state == EventState.DONE) and why_addition_filtered(event, config) is None
 
 
 def _ids(events: list[Pending]) -> list[int]:

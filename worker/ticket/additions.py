@@ -1,7 +1,7 @@
-"""What is added to a ticket's issue by an update of it: notes (`notes.py`) and attachments (`documents.py`).
+"""Notes (`notes.py`) and attachments (`documents.py`), which are added to a ticket's issue by updating it.
 
-The answer to such an update names no id, and says 204 also if the tracker left out what was to be added. So the issue
-is read back at once: that tells the id, and whether it is there.
+The answer to such an update contains no id, and is 204 even if the tracker dropped the addition. So the issue is read
+back at once, to see whether the addition exists and to get its id.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from worker.ticket.results import Created, Skipped, Waiting
 
 
 class Addition(Creation):
-    """Something that is added to the ticket's issue."""
+    """A note or an attachment to add to the ticket's issue."""
 
     issue: Created
 
@@ -42,43 +42,43 @@ class Addition(Creation):
     def of(
         cls, ctx: TicketContext, work: Work, asking: Pending, issue: Created, event: Event | None = None
     ) -> Addition:
-        """Return what an event asks for.
+        """Return the addition that an event asks for.
 
         Args:
             ctx: the ticket's context.
-            work: what is known of the ticket.
+            work: the loaded data of the ticket.
             asking: the event.
             issue: the issue that it belongs to.
-            event: an earlier event of the same, to be taken in its place.
+            event: an earlier event of the same addition, used instead.
         """
 
     def as_of(self, event: Event) -> Addition:
-        """Return the same as an earlier event would have asked for it."""
+        """Return the same addition as an earlier event would have requested it."""
         return self.of(self.ctx, self.work, self.asking, self.issue, event)
 
     @property
     def path(self) -> str:
-        """The issue."""
+        """The path of the issue."""
         return f"/issues/{self.issue.tracker_id}.json"
 
     @abstractmethod
-    def would(self) -> Notice:
-        """Return what trial mode says of it."""
+    def trial_notice(self) -> Notice:
+        """Return the notice that trial mode shows."""
 
-    def nothing(self) -> Notice | None:
-        """Return why nothing can be sent, if that is known at once."""
+    def why_nothing(self) -> Notice | None:
+        """Return why nothing can be sent if that is known already, else None."""
         return None
 
     @asynccontextmanager
     async def ready(self) -> AsyncIterator[Self | Skipped | Waiting]:
-        """Hold it ready to be sent during the block; otherwise why it is not sent, or what it waits for."""
+        """Yield the addition ready to send for the block, or why it is not sent, or what it waits for."""
         yield self
 
     def remember(self) -> None:
-        """Note for the rest of the pass that it is there."""
+        """Record for the rest of the pass that the addition exists."""
 
     async def send(self, attempt: int, before_send: Callable[[], None]) -> dict[str, Any]:
-        """Send it, and return it as the tracker has it; an outage may have come after the tracker added it."""
+        """Send it and return the tracker's object; mark an outage during which the tracker may have added it."""
         try:
             return await self.add(attempt, before_send)
         except TrackerOutage as outage:
@@ -87,20 +87,20 @@ class Addition(Creation):
 
     @abstractmethod
     async def add(self, attempt: int, before_send: Callable[[], None]) -> dict[str, Any]:
-        """Do what `send` does."""
+        """Send it and return the tracker's object."""
 
     @classmethod
     @abstractmethod
     def sent(cls, wrong: Notice | None, tracker_id: int, issue_id: int | None) -> Notice:
-        """Return how its event ended: also that it has another author than was meant."""
+        """Return the reason with which its event ends; it names a wrong author, if any."""
 
     @abstractmethod
-    def told(self, tracker_id: int) -> Notice:
-        """Return what the ticket history says of it."""
+    def history_notice(self, tracker_id: int) -> Notice:
+        """Return the notice for the ticket history."""
 
     @classmethod
     def all_linked(cls, tx: Transaction, links: Sequence[Linked[Self]]) -> list[bool]:
-        """End their events, and those of the same that had failed."""
+        """End their events, and failed events of the same additions."""
         ended = []
         for one in links:
             creation, asking = one.creation, one.creation.asking
@@ -108,7 +108,7 @@ class Addition(Creation):
             reason = creation.sent(one.wrong, tracker_id, creation.issue_id)
             by_event = Reason.NOTED_BY_EVENT(event_id=asking.id)
             ended.append(Done(asking.id, asking.event.key, reason, by_event))
-            creation.ctx.note(creation.told(tracker_id))
+            creation.ctx.note(creation.history_notice(tracker_id))
         tx.journal.done_all(ended)
         return [False] * len(links)
 
@@ -116,14 +116,14 @@ class Addition(Creation):
 def issue_and_sender(
     work: Work, asking: Pending, event: Event, issue: Created, user: HelpdeskUser | None, ctx: TicketContext
 ) -> tuple[Created, Sender]:
-    """Return the issue of an addition, in the project in which it is now, and who sends it.
+    """Return the issue of an addition, in its current project, and the sender of the addition.
 
     Args:
-        work: what is known of the ticket.
+        work: the loaded data of the ticket.
         asking: the event that asks for it.
-        event: the event that it is made of.
+        event: the event that it is built from.
         issue: the issue.
-        user: whose it is.
+        user: its author in the help desk.
         ctx: the ticket's context.
     """
     issue = replace(issue, project_id=ctx.moved.get(issue.tracker_id, issue.project_id))
@@ -133,7 +133,7 @@ def issue_and_sender(
         task=None,
         occurred_at=event.occurred_at,
         event_name=event.event,
-        link=work.link,
+        link=work.mapping,
         project_id=issue.project_id,
         issue_id=issue.tracker_id,
         person=match.person,

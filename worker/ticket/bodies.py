@@ -18,10 +18,10 @@ T = TypeVar("T")
 
 
 async def built(ctx: TicketContext, build: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return what is to be sent: at once, or in a thread if that may take long.
+    """Build a body or a creation: at once, or in a thread if that may take long.
 
-    To render a template takes its time. For a project that was not known when the ticket was loaded, and for people who
-    must be looked up again, the store is asked.
+    Rendering a template takes time. A project that was not known when the ticket was loaded, and people who must be
+    matched again, are read from the store.
     """
     if takes_long(ctx):
         return await ctx.blocking(build, *args, **kwargs)
@@ -29,33 +29,33 @@ async def built(ctx: TicketContext, build: Callable[P, T], *args: P.args, **kwar
 
 
 def takes_long(ctx: TicketContext) -> bool:
-    """Return whether building the body may take long, or ask the store."""
+    """Return whether building the body may take long, or query the store."""
     return bool(ctx.templates or ctx.moved or not ctx.people)
 
 
 def choose_body(
     ctx: TicketContext, operation: Operation, about: RenderInput, plain: Callable[[], Body]
 ) -> RenderedBody:
-    """Return the body to send; a template that fails stops nothing.
+    """Return the body to send; if the template fails, the 1.x body.
 
     Args:
         ctx: the ticket's context.
-        operation: what is to be sent.
-        about: what the template is rendered from.
+        operation: the operation of the body.
+        about: the data that the template is rendered from.
         plain: returns the 1.x body.
     """
 
     def context() -> Context:
-        name = ctx.known.project_name(ctx.store, about.project_id)
+        name = ctx.cached.project_name(ctx.store, about.project_id)
         return ticket_context(name, ctx.config, about)
 
     return choose(ctx.templates.get(operation), lambda: engine_for(operation), context, plain)
 
 
-def tell_choice(
+def note_choice(
     ctx: TicketContext, operation: Operation, chosen: RenderedBody, task_id: int | None = None
 ) -> None:
-    """Note in the ticket history which template was used, or failed."""
+    """Record in the ticket history which template was used, or failed."""
     if chosen.fault:
         template = str(ctx.templates[operation])
         failed = What.TEMPLATE_FAILED(operation=operation, template=template, because=chosen.fault.notice)
@@ -67,7 +67,7 @@ def tell_choice(
 
 
 def body_for(ctx: TicketContext, operation: Operation, about: RenderInput, plain: Callable[[], Body]) -> Body:
-    """Return the body to send, as `choose_body`, and note the choice."""
+    """Return the body to send, as `choose_body` does, and record the choice."""
     chosen = choose_body(ctx, operation, about, plain)
-    tell_choice(ctx, operation, chosen)
+    note_choice(ctx, operation, chosen)
     return chosen.body

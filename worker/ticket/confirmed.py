@@ -1,6 +1,6 @@
-"""What this worker process has read back within the hour, and the tracker had taken.
+"""Values that this worker process has read back within the hour, so that the tracker is known to accept them.
 
-A tracker leaves some things out without an error. If its workflow allows no role a transition, it answers 204 and keeps
+A tracker drops some values without an error. If its workflow allows no role a transition, it answers 204 and keeps
 the status. If a watcher of a new issue is locked, it answers 201 without that watcher. So both are read back, once an
 hour for each transition (project, issue type and both statuses) and for each set of watchers.
 """
@@ -16,13 +16,13 @@ WATCHERS = "watcher_user_ids"
 
 
 class Transition(NamedTuple):
-    """What deskbridge knows of a transition.
+    """A status transition, as far as deskbridge knows it.
 
     Attributes:
         project_id: the issue's tracker project, which may have another issue type than was sent.
-        issue_type: what was sent for it.
-        before: the status that was given last; None: the one that the issue was created with.
-        after: the status to give.
+        issue_type: the issue type that was sent.
+        before: the status that was set last; None: the one that the issue was created with.
+        after: the status to set.
     """
 
     project_id: int
@@ -36,7 +36,7 @@ class Watchers(NamedTuple):
 
     Attributes:
         project_id: the issues' tracker project.
-        user_ids: who was sent.
+        user_ids: the users that were sent.
     """
 
     project_id: int
@@ -44,10 +44,10 @@ class Watchers(NamedTuple):
 
 
 class Confirmed:
-    """What was read back and found; for all threads of a process.
+    """Values that were read back and confirmed; shared by all threads of a process.
 
     Args:
-        clock: tells monotonic seconds.
+        clock: returns monotonic seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -55,11 +55,11 @@ class Confirmed:
         self._seen: dict[Transition | Watchers, float] = {}
 
     def note(self, one: Transition | Watchers) -> None:
-        """Note that the tracker has just taken it."""
+        """Record that the tracker has just accepted a value."""
         self._seen[one] = self._clock()
 
     def is_known(self, one: Transition | Watchers) -> bool:
-        """Return whether the tracker took it within the last hour."""
+        """Return whether the tracker accepted a value within the last hour."""
         at = self._seen.get(one)
         if at is not None and self._clock() - at > SEEN_S:
             self._seen.pop(one, None)

@@ -1,7 +1,7 @@
-"""What the workflow of a ticket works with: `TicketContext`, and the operations on the database that it runs.
+"""`TicketContext`, through which a ticket's workflow uses all services, and the database operations that it runs.
 
-The workflow imports no driver and no event loop. It awaits what the context's methods return; anyone who drives the
-workflow decides when and where each of these steps is carried out, and which of them share a transaction.
+The workflow imports no driver and no event loop. It awaits the steps that the context's methods return. The driver of
+the workflow decides when and where each step is executed, and which steps share a transaction.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from worker.ticket.confirmed import Confirmed
 from worker.ticket.enrichment import Completion
 from worker.ticket.outages import UnclearAnswers
 from worker.ticket.retry import backoff
-from worker.ticket.settings_cache import Known, SettingsCache
+from worker.ticket.settings_cache import CachedSettings, SettingsCache
 from worker.ticket.steps import Blocking, BlockingCall, Pool, Release, Slot, Step
 from worker.ticket.tracker import TicketTracker
 
@@ -50,17 +50,17 @@ R = TypeVar("R", covariant=True)
 
 @dataclass(frozen=True)
 class Services:
-    """What a worker process works on tickets with.
+    """The services that a worker process uses for its tickets.
 
     Attributes:
-        connect: returns the configuration, and a client of its tracker.
-        notify: notifies tickets whose waiting work can go on.
-        completion: finds out what events lack.
-        call_limit: returns how many calls this process makes at once, and why no more; None: there is no limit.
-        kept: what was read before and was not changed since.
-        unclear_answers: those of all tickets of the process.
-        unable: is told that this process cannot open the stored API key, which others may; None: that stops everyone.
-        confirmed: what the tracker takes, so that it need not be read back.
+        connect: returns the Redmine settings, and a client of that tracker.
+        notify: sends queue messages for tickets whose waiting work can continue.
+        completion: finds data that events lack.
+        call_limit: returns the limit of concurrent calls and its cause, or None if there is no limit.
+        kept: the settings cache.
+        unclear_answers: counts the unclear answers of all tickets of the process.
+        unable: called if this process cannot open the stored API key, but others may; if None, all tickets wait.
+        confirmed: values that the tracker has accepted, so that they need not be read back.
     """
 
     store: Store
@@ -71,7 +71,7 @@ class Services:
     notify: Callable[[list[int]], bool]
     completion: Completion
     call_limit: Callable[[], CallLimit | None] = lambda: None
-    kept: SettingsCache = field(default_factory=SettingsCache)
+    settings_cache: SettingsCache = field(default_factory=SettingsCache)
     unclear_answers: UnclearAnswers = field(default_factory=UnclearAnswers)
     unable: Callable[[Notice], None] | None = None
     confirmed: Confirmed = field(default_factory=Confirmed)
@@ -79,28 +79,28 @@ class Services:
 
 @dataclass
 class TicketContext:
-    """What the workflow of one ticket works with, during one pass over the ticket.
+    """Everything that the workflow of one ticket uses during one sync pass.
 
     Attributes:
-        services: those of the process.
+        services: the services of the process.
         ticket_id: the ticket.
         config: the Redmine settings, as they were when the ticket was loaded.
-        client: makes the calls to the tracker; the workflow makes them by `tracker`.
+        client: makes the calls to the tracker; the workflow uses it through `tracker`.
         lock: the ticket's lock, which is held.
         templates: the active templates, by operation.
-        people: help desk users (`People.who`) to who they are on the tracker; others were not read.
-        members: (tracker project, tracker user) to whether the membership is known; others were not read.
-        known: what the process keeps, as it was when the ticket was loaded.
-        steps: what happened so far, for the ticket history; each commit stores it.
-        to_notify: other tickets that are notified at the end, since their waiting work can go on.
-        attached: documents that were attached in this pass, or will be once there is an issue: number to file name.
-        moved: issues that are in another tracker project than was known when the ticket was loaded.
+        people: help desk user (`People.who`) to their match on the tracker; only loaded users.
+        members: (tracker project, tracker user) to whether the membership is known; only loaded pairs.
+        cached: the settings cache as it was when the ticket was loaded.
+        steps: the steps so far, for the ticket history; each commit stores them.
+        to_notify: other tickets to notify at the end, because their waiting work can continue.
+        attached: documents attached in this pass, or to attach once there is an issue: number to file name.
+        moved: issue to its tracker project, if that is not the one that was loaded.
         answered: whether the tracker has given any clear answer.
-        probes: whether all other tickets wait for what the tracker answers.
-        is_outdated: whether the pass ended early, since settings were changed; a status may be due without an event.
-        about: what each log line says of the events.
+        probes: whether all other tickets wait for the tracker's answer.
+        is_outdated: whether the pass ended early because settings changed; a status may be due without an event.
+        about: the log fields of the events, for each log line.
         began_at: when the ticket was loaded (monotonic seconds).
-        basis: the version of the settings then (`Configs.basis`).
+        basis: the settings version at that time (`Configs.basis`).
     """
 
     services: Services
@@ -111,7 +111,7 @@ class TicketContext:
     templates: Mapping[str, ActiveTemplate] = field(default_factory=dict)
     people: dict[tuple[int, str | None], Match] = field(default_factory=dict)
     members: dict[tuple[int, int], bool] = field(default_factory=dict)
-    known: Known = field(default_factory=Known)
+    cached: CachedSettings = field(default_factory=CachedSettings)
     steps: list[TraceStep] = field(default_factory=list)
     to_notify: set[int] = field(default_factory=set)
     attached: dict[int, str] = field(default_factory=dict)
@@ -145,57 +145,57 @@ class TicketContext:
 
     @property
     def tracker(self) -> TicketTracker:
-        """The tracker; each call is in the ticket history."""
+        """The tracker; each call is recorded in the ticket history."""
         return TicketTracker(self.client, self.observe, self.lock.check, self.config.trial)
 
     def slot(self) -> Slot:
-        """Return one of the calls that this process may make at once, to be held by `async with`.
+        """Return one of the claims that this process may have at once, to hold with `async with`.
 
         Raises:
-            NotBegun: nothing new starts any more (raised on entering).
+            NotStarted: if nothing new may start (raised on entering).
         """
         return Slot()
 
     async def call_unclaimed(
         self, method: str, path: str, body: Any, *, expected: Collection[int] = ()
     ) -> Answer:
-        """Make a call as the API user for which no ledger row is claimed; the arguments are those of `tracker.call`.
+        """Make a call as the API user without a claimed ledger row; the arguments are those of `tracker.call`.
 
-        Right before it leaves, the settings and the ticket's lock are checked: another worker that took the lock may
-        have sent something newer.
+        The settings and the ticket's lock are checked right before the request is sent: another worker that took the
+        lock may have sent something newer.
 
         Raises:
-            Outdated: nothing was sent; what the request was built from was changed.
-            LockBusy: nothing was sent; the lock was lost, or nothing new starts any more.
-            NotYet, TrackerError: as `TicketTracker.call_as_api_user`.
+            Outdated: if the data that the request was built from has changed; nothing was sent.
+            LockBusy: if the lock was lost, or nothing new may start; nothing was sent.
+            NotYet, TrackerError: as for `TicketTracker.call_as_api_user`.
         """
         async with self.slot():
-            await self.tracker.take_turn()
+            await self.tracker.wait_for_rate_limit()
             await self.db.check_settings()
             return await self.tracker.call_as_api_user(
-                method, path, body, self.lock.check, expected=expected, has_turn=True
+                method, path, body, self.lock.check, expected=expected, has_waited=True
             )
 
     def blocking(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Step[T]:
-        """Call a function that may take long and makes no call, in a thread."""
+        """Call a function that may take long but makes no external call, in a thread."""
         return Blocking(Pool.OTHERS, lambda: do(*args, **kwargs))
 
     def metadata(self, read: Callable[[Store, TrackerLists], T]) -> Step[T]:
         """Call a function that reads metadata from the tracker, in a thread.
 
         Args:
-            read: is given the store and the tracker's lists; each call is in the ticket history.
+            read: receives the store and the tracker's lists; each call is recorded in the ticket history.
 
         Raises:
-            NotBegun: nothing new starts any more.
+            NotStarted: if nothing new may start.
         """
         return BlockingCall(Pool.TRACKER, lambda: read(self.store, self._lists))
 
     def helpdesk(self, ask: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Step[T]:
-        """Call a function that asks the help desk, in a thread.
+        """Call a function that queries the help desk, in a thread.
 
         Raises:
-            NotBegun: nothing new starts any more.
+            NotStarted: if nothing new may start.
         """
         return BlockingCall(Pool.HELPDESK, lambda: ask(*args, **kwargs))
 
@@ -204,27 +204,27 @@ class TicketContext:
         return TrackerLists(self.client, observe=self.observe)
 
     def decisions(self, tx: Transaction, kind: Kind) -> Decisions:
-        """Return what carries decisions out in a transaction of this ticket."""
+        """Return the object that applies decisions in a transaction of this ticket."""
         return Decisions(tx, kind, self.note, self.config, self.to_notify)
 
     def note(
         self, what: Notice, *, task_id: int | None = None, ticket_id: int | None = None, warning: bool = False
     ) -> None:
-        """Note a step for the ticket history, and log it."""
+        """Record a step for the ticket history, and log it."""
         self.steps.append(TraceStep(ticket_id or self.ticket_id, what, task_id))
         tell = log.warning if warning else log.info
         told = {**self.about, **log_fields(what)}
         tell(**told, ticket_id=ticket_id or self.ticket_id, task_id=task_id)
 
     def warn(self, what: Notice, *, task_id: int | None = None) -> None:
-        """Note a step that a person should know of, and log it as a warning."""
+        """Record a step that a person should know of, and log it as a warning."""
         self.note(what, task_id=task_id, warning=True)
 
     def observe(self, record: CallRecord) -> None:
-        """Keep a call for the ticket history; log what the tracker refused (SPEC section 7).
+        """Record a call for the ticket history; log it if it failed (SPEC section 7).
 
         Raises:
-            TrackerFailing: it got no clear answer, as others before it.
+            TrackerFailing: if it got no clear answer, and that counts as an outage.
         """
         told = What.CALL_ANSWERED if record.status else What.CALL_UNANSWERED
         what = told(
@@ -254,22 +254,22 @@ class TicketContext:
             raise TrackerFailing(record.method, record.path, status=record.status, detail=detail)
 
     def _is_outage(self) -> bool:
-        """Return whether an unclear answer is one of many, or all that a probe got."""
+        """Count an unclear answer; return whether it means an outage: one of several, or all that a probe got."""
         is_failed_probe = self.probes and not self.answered
         return self.services.unclear_answers.unclear(self.ticket_id) or is_failed_probe
 
     def now(self, then: datetime) -> datetime:
-        """Return the time by the database's clock, of which it is known what it was when the ticket was loaded."""
+        """Return the current time by the database's clock, given its time when the ticket was loaded."""
         return then + timedelta(seconds=time.monotonic() - self.began_at)
 
     def later(self, then: datetime, attempts: int) -> datetime:
-        """Return when to try again after so many attempts, by the same clock."""
+        """Return when to try again after this many attempts, by the database's clock."""
         return self.now(then) + timedelta(seconds=backoff(attempts, random.random()))  # noqa: S311 (jitter)
 
 
 @dataclass(frozen=True)
 class TicketDatabase:
-    """Runs operations on the database for one ticket; what was noted so far is committed with each of them.
+    """Runs database operations for one ticket; each commits the steps that were recorded so far.
 
     Attributes:
         ctx: the ticket's context.
@@ -278,7 +278,7 @@ class TicketDatabase:
     ctx: TicketContext
 
     def run(self, operation: DbOp[R]) -> DbOp[R]:
-        """Run an operation, in a transaction that others may share."""
+        """Run an operation, in a transaction that other operations may share."""
         return operation
 
     def change(self, change: Callable[[Transaction], T]) -> DbOp[T]:
@@ -288,14 +288,14 @@ class TicketDatabase:
     async def change_if_current(
         self, change: Callable[[Transaction], T], *, of_status: int | None = None
     ) -> T:
-        """Change something that follows from the settings, unless they were changed since the ticket was loaded.
+        """Make a change that follows from the settings, unless they changed since the ticket was loaded.
 
         Args:
             change: makes the change.
-            of_status: it follows from nothing but what this help desk status is mapped to.
+            of_status: a help desk status whose mapping alone decides; None: all settings do.
 
         Raises:
-            Outdated: they were; nothing was changed.
+            Outdated: if the settings changed; nothing was written.
         """
         changed = await ChangeIfCurrent(self.ctx, change, of_status)
         if isinstance(changed, Outdated):
@@ -303,10 +303,10 @@ class TicketDatabase:
         return changed
 
     async def check_settings(self) -> None:
-        """Look right before a request that no claim stands for.
+        """Check the settings right before a request without a claim.
 
         Raises:
-            Outdated: what the request was built from was changed in the meantime.
+            Outdated: if the data that the request was built from has changed.
         """
         basis = self.ctx.basis
         if basis is not None and not await self.change(lambda tx: tx.configs.is_basis(basis)):
@@ -315,16 +315,16 @@ class TicketDatabase:
 
 @dataclass(frozen=True)
 class TicketRedis:
-    """Redis as the workflow of a ticket needs it.
+    """The Redis operations of a ticket's workflow.
 
     Attributes:
-        locks: those of the process.
+        locks: the locks of the process.
     """
 
     locks: Locks
 
     def once(self, name: str, seconds: float) -> Step[bool]:
-        """Return whether this is the first time within so many seconds that any process asks."""
+        """Return whether no process has called this with the same name within the last `seconds`."""
         return Blocking(Pool.NOTES, lambda: self.locks.once(name, seconds))
 
     @asynccontextmanager
@@ -332,7 +332,7 @@ class TicketRedis:
         """Hold a lock during the block.
 
         Raises:
-            LockBusy: another process holds it.
+            LockBusy: if another process holds it.
         """
         (held,) = await Blocking(Pool.NOTES, lambda: self.locks.take_all([name]))
         if isinstance(held, LockBusy):
@@ -345,9 +345,9 @@ class TicketRedis:
 
 @contextmanager
 def transaction_of(owners: Sequence[TicketContext | Services]) -> Iterator[Transaction]:
-    """Open a transaction for some tickets; what each has noted is committed with it.
+    """Open a transaction for several tickets; it also commits the steps that each has recorded.
 
-    What was noted within a transaction that fails has not happened.
+    If the transaction fails, the steps that were recorded within it are discarded.
     """
     contexts = [one for one in owners if isinstance(one, TicketContext)]
     before = [len(ctx.steps) for ctx in contexts]
@@ -364,38 +364,36 @@ def transaction_of(owners: Sequence[TicketContext | Services]) -> Iterator[Trans
 
 
 class DbOp(Step[R]):
-    """An operation on the database, in one transaction: that of this ticket alone, or of many.
+    """A database operation, in a transaction of its own or shared with other tickets.
 
     Attributes:
-        lane: `write`, or `read` for what no call waits for: it is done beside all writing.
-        linger: whether it waits for a moment for others, with which it shares a transaction.
+        lane: `write`, or `read` for operations that no call waits for; they run in parallel to all writing.
         durable: whether its commit must reach the disk.
-        order: what has a lower number comes first in a shared transaction.
-        splits: whether it consists of parts which, if it fails, are done again one after the other.
+        order: operations with a lower number run first in a shared transaction.
+        splits: whether it consists of parts that run one after the other if it has to be repeated.
     """
 
     lane: ClassVar[Literal["write", "read"]] = "write"
-    linger: ClassVar[bool] = False
     durable: ClassVar[bool] = True
     order: ClassVar[int] = 0
     splits: ClassVar[bool] = False
 
     @property
     def locks_settings(self) -> bool:
-        """Whether it decides by settings, which then stay as they are until its commit (`Configs.status_map`)."""
+        """Whether it depends on the settings, which are then locked until its commit (`Configs.status_map`)."""
         return False
 
     @abstractmethod
     def owner(self) -> TicketContext | Services:
-        """Return the ticket's context; before there is one, the services of the process."""
+        """Return the ticket's context, or the services of the process if there is none yet."""
 
     @classmethod
     @abstractmethod
     def execute_many(cls, tx: Transaction, operations: Sequence[Self]) -> Sequence[R]:
-        """Do some of a kind, each of another ticket; return the result of each, in their order."""
+        """Execute several operations of this class, each of another ticket; return their results, in order."""
 
     def carry_out(self) -> R:
-        """Do it in a transaction of its own."""
+        """Execute the operation in a transaction of its own."""
         with transaction_of([self.owner()]) as tx:
             (found,) = self.execute_many(tx, [self])
             return found
@@ -413,15 +411,15 @@ class Change(DbOp[T]):
 
     @classmethod
     def execute_many(cls, tx: Transaction, operations: Sequence[Self]) -> Sequence[T]:
-        """Make some, one after the other."""
+        """Make several changes, one after the other."""
         return [one.change(tx) for one in operations]
 
 
 @dataclass(frozen=True)
 class ChangeIfCurrent(DbOp[T | Outdated]):
-    """A change for one ticket that must follow from the current settings: a person who changes them looks for it.
+    """A change for one ticket that must follow from the current settings, so that a person who changes them sees it.
 
-    Its result is the error if they were changed since the ticket was loaded.
+    If the settings changed since the ticket was loaded, the result is the error.
     """
 
     ctx: TicketContext
@@ -437,7 +435,7 @@ class ChangeIfCurrent(DbOp[T | Outdated]):
 
     @classmethod
     def execute_many(cls, tx: Transaction, operations: Sequence[Self]) -> Sequence[T | Outdated]:
-        """Make those changes that still follow."""
+        """Make the changes that still follow from the settings."""
         status_map, basis = tx.configs.status_map(), tx.configs.changes()
         return [
             one.change(tx) if one._follows(status_map, basis) else Outdated(Fault.SETTINGS_REPLACED())

@@ -1,23 +1,23 @@
-"""One creation, from top to bottom: claim, call, link. Issues, time entries, notes and attachments alike.
+"""One creation from start to end: claim, call, link. The same for issues, time entries, notes and attachments.
 
-Why nothing is created twice, by what can go wrong:
+Why nothing is created twice, for each thing that can go wrong:
 
-- *Two workers want one row.* A claim is given only for a row that is free and still at the attempt that was read. It
-  raises the attempt, and is committed before anything is sent. `Ledger` checks state and guards in one statement, so
-  only one worker is given it. The ticket's lock only saves work.
-- *Settings, mappings, people, metadata or templates change in between.* The claim is not given, and all is read again.
-- *The worker stops after its claim.* It checks its lease right before the request leaves. Other workers leave the row
-  alone until the lease is over, and the settling time: as long as the tracker may need for a request that left in
-  time. Then the row is in doubt, and `resolve.py` searches the tracker before anyone may claim it again.
+- *Two workers want one row.* A claim is granted only if the row is free and its attempt is still the one that was
+  read. It raises the attempt, and is committed before anything is sent. `Ledger` checks state and guards in one
+  statement, so only one worker gets the claim. The ticket's lock only saves work.
+- *Settings, mappings, people, metadata or templates change in between.* The claim is refused, and all is loaded again.
+- *The worker stops after its claim.* A worker checks its lease right before it sends the request. Other workers do not
+  touch the row until the lease and then the settling time are over, which the tracker may need for a request that was
+  sent in time. Then the row is in doubt, and `resolve.py` searches the tracker before the row can be claimed again.
 - *There is no clear answer.* The row is in doubt at once (`doubt`). Only a refusal, or a call that was never sent,
-  makes it free. Once the tracker has named the object, no error makes the row free.
-- *A backup was restored.* Until a person ends restore mode, no claim is given before the tracker was searched
+  frees it. Once the tracker has named the object, no error frees the row.
+- *A backup was restored.* Until a person ends restore mode, no claim is granted before the tracker was searched
   (`restore.py`).
-- *An older attempt is answered late.* Its process was stopped between the check and the call, or a person decided
-  before it came, which raises the attempt too. Then there can be two objects. The answer is recorded for its own
-  attempt only, so the row goes on hold with both objects, and a person decides.
+- *An older attempt is answered late.* Its process was suspended between the check and the call, or a person decided
+  before the answer came, which also raises the attempt. Then two objects may exist. The answer is recorded only for
+  its own attempt, so the row goes on hold with both objects, and a person decides.
 
-The first time entry of a new issue is claimed in the commit that links the issue: one commit less for each ticket.
+The first time entry of a new issue is claimed in the commit that links the issue, which saves one commit per ticket.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.transaction import DatabaseFailed, Transaction
 from shared.telemetry.logs import get_logger
 from shared.values.ids import id_in, is_id
-from worker.ticket.bodies import takes_long, tell_choice
+from worker.ticket.bodies import note_choice, takes_long
 from worker.ticket.context import DbOp, TicketContext
 from worker.ticket.diagnosis import explained
 from worker.ticket.error_table import Row, effect_of
 from worker.ticket.match import sent_essence
 from worker.ticket.plan import Pending
 from worker.ticket.requests import Creation, Linked, TimeEntryCreation
-from worker.ticket.resolve import doubt
-from worker.ticket.restore import look_first
+from worker.ticket.resolve import put_in_doubt
+from worker.ticket.restore import search_first
 from worker.ticket.results import Created, Waiting
 
 log = get_logger("sync")
@@ -72,23 +72,23 @@ async def create(
     row: LedgerRow | None,
     begun: Attempt | None = None,
     following: Pending | None = None,
-) -> tuple[Created | Waiting, Begun | None]:
+) -> tuple[Created | Waiting, ClaimedCreation | None]:
     """Create an issue, a time entry, a note or an attachment, once.
 
     Args:
-        creation: what is to be created.
-        row: its ledger row as it was read: free; None: there is none.
-        begun: its claim, if it was committed with the link before it.
+        creation: the object to create.
+        row: its free ledger row as it was read, or None if there is none.
+        begun: its claim, if that was committed with the previous link.
         following: the event that asks for the issue's first time entry.
 
     Returns:
-        The linked object, or what it waits for; and what was claimed with its link, which is to be sent at once.
+        The linked object, or what it waits for; and the creation that was claimed with its link, to send at once.
 
     Raises:
-        TrackerError: an outage, or a refusal for good.
-        LeaseOver, NotYet: nothing was created, and it may be another time.
-        Outdated: nothing was created; what it was built from was changed in the meantime.
-        LockBusy: nothing was created; the ticket's lock was lost, the process stops, or the tracker is away.
+        TrackerError: on an outage, or if the tracker permanently refuses the creation.
+        LeaseExpired, NotYet: if nothing was created, but a later attempt may succeed.
+        Outdated: if the data that it was built from has changed; nothing was created.
+        LockBusy: if the lock was lost, the process is stopping or an outage has begun; nothing was created.
     """
     ctx, attempt, after = creation.ctx, begun, None
     link: Link | None = None
@@ -104,24 +104,26 @@ async def create(
                 if not isinstance(claimed, Attempt):
                     return claimed, None
                 attempt = claimed
-            tell_choice(ctx, creation.operation, creation.chosen, creation.task_id)
+            note_choice(ctx, creation.operation, creation.chosen, creation.task_id)
             link = Link(creation, attempt, *await send(creation, attempt))
             if following and (coming := _coming(link, following)):
                 created, after = await _link_and_claim(link, coming)
     except BridgeError as error:
         if attempt is None or link is not None:
-            raise  # nothing was claimed; or it was created, and its row never becomes free again
+            raise  # nothing was claimed; or the object exists, and its row must never be freed
         return await _failed(creation, attempt, error), None
     if created is None:
         created = await ctx.db.run(link)
     if isinstance(created, Created) and _is_switch_ignored(created):
-        await ctx.tracker.ask_whether_open()  # a key that has lost its rights: everything waits
+        await ctx.tracker.check_access()  # if the key has lost its rights, all tickets wait
     return created, after
 
 
-async def _link_and_claim(link: Link, coming: TimeEntryCreation) -> tuple[Created | Waiting, Begun | None]:
+async def _link_and_claim(
+    link: Link, coming: TimeEntryCreation
+) -> tuple[Created | Waiting, ClaimedCreation | None]:
     created, attempt = await link.creation.ctx.db.run(LinkAndClaim(link, Claim(coming, None)))
-    return created, Begun(coming, attempt) if isinstance(attempt, Attempt) else None
+    return created, ClaimedCreation(coming, attempt) if isinstance(attempt, Attempt) else None
 
 
 async def send(creation: Creation, attempt: Attempt) -> tuple[int, dict[str, Any]]:
@@ -131,8 +133,8 @@ async def send(creation: Creation, attempt: Attempt) -> tuple[int, dict[str, Any
         The id of the new object, and the object.
 
     Raises:
-        OutcomeUnknown: no clear answer; it may have been created.
-        TrackerError, LeaseOver, NotYet, NotBegun: it was not created.
+        OutcomeUnknown: if there was no clear answer; it may have been created.
+        TrackerError, LeaseExpired, NotYet, NotStarted: if it was not created; after an outage it may have been.
     """
     try:
         found = await creation.send(attempt.number, attempt.window.check)
@@ -146,38 +148,38 @@ async def send(creation: Creation, attempt: Attempt) -> tuple[int, dict[str, Any
 
 
 async def _failed(creation: Creation, attempt: Attempt, error: BridgeError) -> Waiting:
-    """Do with a claimed row what the table of errors says; return what is waited for if the outcome is unknown.
+    """Apply the error table to a claimed row; if the outcome is unknown, return what the row waits for.
 
-    An outage during which the tracker may have acted puts the row in doubt too, and is raised: all tickets wait for it.
+    An outage during which the tracker may have acted also puts the row in doubt, but is raised: all tickets wait.
 
     Raises:
-        BridgeError: any other error itself; a refusal with what explains it.
+        BridgeError: any other error itself; a refusal with hints that explain it.
     """
     ctx, kind, row = creation.ctx, creation.kind, effect_of(error).row
     may_have_acted = isinstance(error, TrackerOutage) and error.may_have_acted
     if isinstance(error, TrackerError) and (row is Row.IN_DOUBT or may_have_acted):
-        waiting = await doubt(creation, attempt.number, error)
+        waiting = await put_in_doubt(creation, attempt.number, error)
         if row is Row.IN_DOUBT:
             return waiting
     elif row in (Row.FREE, Row.FREE_OR_IN_DOUBT):
         key, number, reason = creation.key, attempt.number, error.notice
         await ctx.db.change(lambda tx: tx.ledger(kind).free(key, number, reason))
     if isinstance(error, TrackerRejected):
-        project_id = creation.sender.project_id  # it may have been found to be another
+        project_id = creation.sender.project_id  # sending may have found another one
         error = await explained(ctx, creation.operation, creation.body, project_id, error, creation.task_id)
     raise error from None
 
 
 async def _claimed(creation: Creation, row: LedgerRow | None, started: float) -> Attempt | Created | Waiting:
-    """Claim the row; if the claim is not given, return what it waits for, or what is there already."""
+    """Claim the row; if the claim is not granted, return what it waits for, or the object that exists already."""
     ctx = creation.ctx
-    await ctx.tracker.take_turn()
+    await ctx.tracker.wait_for_rate_limit()
     attempt = await ctx.db.run(Claim(creation, row))
     _tell_wait(ctx, time.monotonic() - started, creation.task_id)
     if isinstance(attempt, RecoveryMode):
-        if known := await look_first(creation, attempt.since):
+        if known := await search_first(creation, attempt.since):
             return known
-        await ctx.tracker.take_turn()
+        await ctx.tracker.wait_for_rate_limit()
         attempt = await ctx.db.run(Claim(creation, row, looked=True))
     if isinstance(attempt, Outdated):
         raise attempt
@@ -185,7 +187,7 @@ async def _claimed(creation: Creation, row: LedgerRow | None, started: float) ->
 
 
 def _coming(link: Link, following: Pending) -> TimeEntryCreation | None:
-    """Return the time entry that can be claimed as soon as its issue is linked; None: more is to be done before."""
+    """Return the time entry to claim together with its issue's link, or None if it needs other work first."""
     ctx, work = link.creation.ctx, link.creation.work
     is_new = following.row_id not in work.rows
     if not is_new or takes_long(ctx) or ctx.client.is_limited or not ctx.lock.is_held:
@@ -199,7 +201,7 @@ def _coming(link: Link, following: Pending) -> TimeEntryCreation | None:
 
 
 def _tell_wait(ctx: TicketContext, seconds: float, task_id: int | None) -> None:
-    """Note that a claim waited for one of the calls that may be made at once."""
+    """Record that a claim waited long for the limit of concurrent calls."""
     limit = ctx.services.call_limit()
     if limit and seconds > LONG_S:
         waited = What.WAITED_FOR_CALL(seconds=seconds, count=limit.size, because=limit.because)
@@ -208,7 +210,7 @@ def _tell_wait(ctx: TicketContext, seconds: float, task_id: int | None) -> None:
 
 @dataclass(frozen=True)
 class Attempt:
-    """A claim that was given: its number, and the time in which it may be sent."""
+    """A granted claim: its attempt number, and the window in which its request may be sent."""
 
     number: int
     window: SendWindow
@@ -218,8 +220,8 @@ Claimed = Attempt | RecoveryMode | Outdated | None
 
 
 @dataclass(frozen=True)
-class Begun:
-    """A creation that is claimed, and is to be sent at once."""
+class ClaimedCreation:
+    """A creation that is claimed and must be sent at once."""
 
     creation: Creation
     attempt: Attempt
@@ -227,26 +229,26 @@ class Begun:
 
 @dataclass(frozen=True, eq=False)
 class Claim(DbOp[Claimed]):
-    """Take the row for one attempt, before anything is sent.
+    """The claim of a row for one attempt, before anything is sent.
 
-    The result is an attempt; None if the row is not as it was read; an error if what it was built from was changed
-    in the meantime; and in restore mode, until the tracker was searched, that mode.
+    The result is an attempt; None if the row has changed since it was read; an error if the data that it was built from
+    has changed; or the restore mode, if the tracker must be searched first.
     """
 
     creation: Creation
     row: LedgerRow | None
     looked: bool = False
     order: ClassVar[int] = 1
-    """In a batch claims come after links: others wait for what is linked, and a lease runs from the claim on."""
+    """In a batch, claims come after links: others wait for the links, and a lease starts with its claim."""
 
     def owner(self) -> TicketContext:
         return self.creation.ctx
 
     @classmethod
     def execute_many(cls, tx: Transaction, operations: Sequence[Self]) -> Sequence[Claimed]:
-        """Claim some rows; the time in which they may be sent begins before.
+        """Claim several rows; the window in which their requests may be sent starts before that.
 
-        If two ask for one row, the first one gets it: the row holds what it sends. The other may ask again later.
+        If two operations claim one row, the first gets it, since the row stores its request. The other may retry later.
         """
         first, given = dict[tuple[Kind, int], Self](), dict[Self, int]()
         for one in operations:
@@ -267,7 +269,7 @@ class Claim(DbOp[Claimed]):
         return found
 
     def _claim(self) -> RowClaim:
-        """Return what counts only as long as its row, and what is known of its key, are as they were read."""
+        """Return a claim that is valid only if the row and the events of its key are as they were loaded."""
         return replace(
             self.creation.claim(self.row),
             attempt_before=self.row.attempt if self.row else 0,
@@ -277,9 +279,9 @@ class Claim(DbOp[Claimed]):
         )
 
     def _not_given(self, tx: Transaction) -> Claimed:
-        """Return why it was not given: restore mode, if the tracker was not searched yet; None: the row is not free.
+        """Return why the claim was not granted: changed settings, restore mode, or None if the row is not free.
 
-        If the settings were replaced, the claim is outdated in any case.
+        A row that a person has freed since the restore need not be searched for: it is claimed here all the same.
         """
         ctx = self.creation.ctx
         if ctx.basis is not None and not tx.configs.is_basis(ctx.basis):
@@ -294,15 +296,15 @@ class Claim(DbOp[Claimed]):
 
 
 def _is_decided(row: LedgerRow | None, mode: RecoveryMode) -> bool:
-    """Return whether it was freed since the restore by a person, or with its issue: that clears `first_claimed_at`."""
+    """Return whether the row was freed since the restore, by a person or with its issue (no `first_claimed_at`)."""
     return row is not None and row.first_claimed_at is None and row.changed_at >= mode.began_at
 
 
 @dataclass(frozen=True, eq=False)
 class Link(DbOp[Created | Waiting]):
-    """Record the tracker's definite answer: row, journal and status in one commit, whatever happened in the meantime.
+    """The record of the tracker's definite answer: row, journal and status in one commit, whatever happened meanwhile.
 
-    The result is the linked object. If the answer came late and there may be two objects, a person is to decide.
+    The result is the linked object. If the answer came late and two objects may exist, a person must decide.
     """
 
     creation: Creation
@@ -312,14 +314,14 @@ class Link(DbOp[Created | Waiting]):
 
     @property
     def locks_settings(self) -> bool:
-        """With an issue its status is given, or owed."""
+        """Whether it links an issue, since that also records whether a status is due."""
         return self.creation.kind is Kind.TICKET
 
     def owner(self) -> TicketContext:
         return self.creation.ctx
 
     def carry_out(self) -> Created | Waiting:
-        """Record it and commit; repeat it if another row takes the object at that moment, or the database fails."""
+        """Record and commit the answer; repeat that if another row takes the object meanwhile or the database fails."""
         for delay in LINK_AGAIN_S:
             try:
                 return super().carry_out()
@@ -334,7 +336,7 @@ class Link(DbOp[Created | Waiting]):
         return id_in(self.found.get(self.creation.kind.author))
 
     def _wrong_author(self, author_id: int | None) -> Notice | None:
-        """Return why the author is another than was meant, and note it (SPEC section 5)."""
+        """Return why the author is not the intended one, and record that (SPEC section 5); else return None."""
         creation, sender = self.creation, self.creation.sender
         wrong = None if author_id in creation.named else sender.wrong_author(author_id)
         if wrong and sender.person:
@@ -344,7 +346,7 @@ class Link(DbOp[Created | Waiting]):
 
     @classmethod
     def execute_many(cls, tx: Transaction, operations: Sequence[Self]) -> Sequence[Created | Waiting]:
-        """Record some answers: together if their rows were left alone in the meantime, each other one by itself."""
+        """Record several answers: together if their rows are unchanged, each of the others separately."""
         recorded = dict[Self, Created | Waiting]()
         for kind in Kind:
             some = [one for one in operations if one.creation.kind is kind]
@@ -356,7 +358,7 @@ class Link(DbOp[Created | Waiting]):
                     if odd := one._link(tx):
                         recorded[one] = odd
                         continue
-                    # another ticket's row that had adopted the issue may have given it another status
+                    # another ticket's row may have adopted the issue and set another status
                     found = {**found, "status": None}
                 wrong = one._wrong_author(one._author_id())
                 if wrong and kind in ATTRIBUTED:
@@ -374,7 +376,7 @@ class Link(DbOp[Created | Waiting]):
         return [recorded[one] for one in operations]
 
     def expected(self) -> Created:
-        """Return the result to expect, unless there is more to the answer."""
+        """Return the result of an answer without differences in author, status or fields."""
         return Created(self.tracker_id, self.creation.sender.project_id, now=True)
 
     def _answered(self) -> Answered:
@@ -382,20 +384,20 @@ class Link(DbOp[Created | Waiting]):
         return Answered(self.creation.key, self.attempt.number, self.tracker_id, self._author_id(), reason)
 
     def _link(self, tx: Transaction) -> Created | Waiting | None:
-        """Link a row that was changed in the meantime; return the result if it is not to be linked."""
+        """Link a row that has changed meanwhile; return the result instead if it must not be linked."""
         decisions = self.creation.ctx.decisions(tx, self.creation.kind)
         row = tx.ledger(self.creation.kind).lock(self.creation.key)
-        if odd := self._at_odds(tx, decisions, row):
+        if odd := self._conflict(tx, decisions, row):
             return odd
-        assert row is not None  # noqa: S101 (`_at_odds`)
+        assert row is not None  # noqa: S101 (`_conflict`)
         one = self._answered()
         decisions.link(row, one.attempt, one.tracker_id, one.author_id, one.reason)
         return None
 
-    def _at_odds(
+    def _conflict(
         self, tx: Transaction, decisions: Decisions, row: LedgerRow | None
     ) -> Created | Waiting | None:
-        """Return the result if the row, changed in the meantime, is not to be linked; None: link it all the same."""
+        """Return the result if the changed row must not be linked, or None if it can be linked all the same."""
         creation, tracker_id, number = self.creation, self.tracker_id, self.attempt.number
         ctx, kind, key, project_id = creation.ctx, creation.kind, creation.key, creation.sender.project_id
         linked_to = row.tracker_id if row and row.state == LedgerState.LINKED else None
@@ -415,7 +417,7 @@ class Link(DbOp[Created | Waiting]):
 
 @dataclass(frozen=True, eq=False)
 class LinkAndClaim(DbOp[tuple[Created | Waiting, Claimed]]):
-    """Record an answer and claim what follows, in one commit; if there is more to the answer, nothing is claimed."""
+    """The record of an answer and, if that is as expected, the claim of the next creation, in one commit."""
 
     link: Link
     claim: Claim
@@ -429,7 +431,7 @@ class LinkAndClaim(DbOp[tuple[Created | Waiting, Claimed]]):
         return self.link.owner()
 
     def carry_out(self) -> tuple[Created | Waiting, Claimed]:
-        """Run both, one after the other, even if the first fails."""
+        """Run both, one after the other, each in its own transaction; claim only if the answer is as expected."""
         created = self.link.carry_out()
         return created, self.claim.carry_out() if self._is_plain(created) else None
 
@@ -437,7 +439,7 @@ class LinkAndClaim(DbOp[tuple[Created | Waiting, Claimed]]):
     def execute_many(
         cls, tx: Transaction, operations: Sequence[Self]
     ) -> Sequence[tuple[Created | Waiting, Claimed]]:
-        """Record some answers, then claim what follows each."""
+        """Record several answers, then claim the creations that follow them."""
         recorded = Link.execute_many(tx, [one.link for one in operations])
         plain = [one for one, created in zip(operations, recorded, strict=True) if one._is_plain(created)]
         given = Claim.execute_many(tx, [one.claim for one in plain]) if plain else ()
@@ -451,9 +453,9 @@ class LinkAndClaim(DbOp[tuple[Created | Waiting, Claimed]]):
 
 
 def _is_exchanged(tx: Transaction, kind: Kind, row: LedgerRow | None, attempt: int, tracker_id: int) -> bool:
-    """Return whether a row that sent the same adopted what this answer names, and this row has or gets another.
+    """Return whether an equal row has adopted this answer's object, and this row has or will get another one.
 
-    Then there is one object for each of them, and nothing was created twice.
+    Then each of the two rows has one object, and nothing was created twice.
     """
     holder = tx.ledger(kind).holder(tracker_id)
     if row is None or holder is None or holder.key == row.key or not holder.adopted:
@@ -462,10 +464,10 @@ def _is_exchanged(tx: Transaction, kind: Kind, row: LedgerRow | None, attempt: i
 
 
 def _orphans(tx: Transaction, kind: Kind, row: LedgerRow, linked_to: int | None) -> bool:
-    """Return whether to replace the object that the row adopted would leave that object without a row.
+    """Return whether replacing the object that the row adopted would leave that object without a row.
 
-    A sibling is a row that sent the same, so that either may adopt what the other created. If a sibling is in doubt,
-    the adopted object may be its own; else no row has it.
+    A sibling is a row with an equal request, so that either may adopt the other's object. If a sibling is in doubt,
+    the adopted object may belong to it; otherwise no row would have it.
     """
     if linked_to is None:
         return False

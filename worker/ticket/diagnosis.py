@@ -1,15 +1,15 @@
-"""What explains a refusal: the tracker's own words are in its language, and name no field."""
+"""Explanations of a refusal: the tracker's own texts are in its language, and name no field."""
 
 from __future__ import annotations
 
-from shared.errors import BridgeError, NotBegun, TrackerRejected
+from shared.errors import BridgeError, NotStarted, TrackerRejected
 from shared.events.payloads import Body
 from shared.notices.faults import Detail
 from shared.notices.hints import IGNORED
 from shared.notices.notice import Notice
 from shared.notices.steps import What
 from shared.refusals.hints import explain
-from shared.refusals.known import Known, known_of
+from shared.refusals.known import KnownMetadata, known_of
 from shared.templating.operations import Operation
 from worker.ticket.context import TicketContext
 from worker.ticket.fresh_metadata import known_now
@@ -23,13 +23,13 @@ async def explained(
     refusal: TrackerRejected,
     task_id: int | None = None,
 ) -> TrackerRejected:
-    """Return a refusal with what explains it, which is noted for the trace as well, each with its knowledge record.
+    """Return a refusal with hints that explain it, each with its article; record them in the ticket history too.
 
     Args:
         ctx: the ticket's context.
-        operation: what was asked for.
-        body: what was sent.
-        project_id: the tracker project it was for.
+        operation: the refused operation.
+        body: the request body.
+        project_id: the tracker project that it was for.
         refusal: the tracker's answer.
         task_id: the ticket task that it is about.
     """
@@ -45,16 +45,16 @@ async def explained(
     return refusal
 
 
-async def _known(ctx: TicketContext, operation: Operation, body: Body, project_id: int) -> Known:
-    """Return the tracker as it is now; if it cannot be read, as the cache has it.
+async def _known(ctx: TicketContext, operation: Operation, body: Body, project_id: int) -> KnownMetadata:
+    """Return the current data of the tracker, or the cached data if it cannot be read.
 
     Raises:
-        NotBegun: nothing new starts any more.
+        NotStarted: if nothing new may start.
     """
-    ctx.people.clear()  # the cache of people may be read afresh, too
+    ctx.people.clear()  # this may refresh the cached users too
     try:
         return await ctx.metadata(lambda store, lists: known_now(store, lists, operation, body, project_id))
-    except NotBegun:
+    except NotStarted:
         raise
     except BridgeError:
         return await ctx.db.change(lambda tx: known_of(tx, project_id))

@@ -1,8 +1,8 @@
-"""Attachments: what a document of the ticket adds to its issue.
+"""Attachments that a ticket's documents add to its issue.
 
-The file is fetched from the help desk and uploaded before anything is claimed: the tracker drops an upload that is not
-attached. Its token begins with the id that the attachment will have. So after an unclear answer it is known exactly
-which attachment is looked for. The tracker attaches one upload once.
+The file is fetched from the help desk and uploaded before anything is claimed: the tracker drops uploads that are not
+attached. The upload's token begins with the id of the future attachment. So after an unclear answer, the id to look
+for is known exactly. The tracker attaches an upload only once.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from worker.ticket.steps import FileSlot
 from worker.ticket.trial import NOT_CREATED, author
 
 TOKEN_OR_CONTENT = 422
-"""What the tracker answers to a token that it does not know or that was used, and for other reasons."""
+"""The tracker's answer to a token that is unknown or was used; it has other causes too."""
 IN_MEMORY = 256 * 1024
-"""Bytes of a file that are not written to the disk."""
+"""Files of up to this many bytes are not written to the disk."""
 
 
 @dataclass(frozen=True)
@@ -75,24 +75,24 @@ class DocumentCreation(Addition):
         """The document."""
         return _document(self.asking)
 
-    def would(self) -> Notice:
-        """Return what trial mode says of it."""
+    def trial_notice(self) -> Notice:
+        """Return the notice that trial mode shows."""
         made = {"document_id": self.document.id, "author": author(self.sender.person)}
         if self.issue.tracker_id == NOT_CREATED:
             return Would.ATTACH_TO_NEW(**made)
         return Would.ATTACH(issue_id=self.issue.tracker_id, **made)
 
-    def nothing(self) -> Notice | None:
-        """Return that there is no help desk to fetch it from."""
+    def why_nothing(self) -> Notice | None:
+        """Return the reason if there is no help desk API to fetch it from, else None."""
         has_api = self.ctx.services.completion.lookup is not None
         return None if has_api else Reason.DOCUMENTS_NEED_API()
 
     @asynccontextmanager
     async def ready(self) -> AsyncIterator[Self | Skipped | Waiting]:
-        """Hold it with its file during the block.
+        """Yield the creation with its file for the block, or why it is not sent, or what it waits for.
 
         Raises:
-            NotYet: the help desk does not give this one now.
+            NotYet: if the help desk refuses this document.
         """
         async with FileSlot() as slot:
             if not slot.is_held:
@@ -122,15 +122,15 @@ class DocumentCreation(Addition):
         return Reason.DOCUMENT_TOO_LARGE(most=self.ctx.config.document_max_mb)
 
     def remember(self) -> None:
-        """Note its file name for texts that show it."""
+        """Record its file name for texts that show the document."""
         self.ctx.attached[self.document.id] = attachment_name(self.document)
 
     async def prepared(self) -> DocumentCreation:
-        """Return it with the token of the uploaded file.
+        """Upload the file; return the creation with its token.
 
         Raises:
-            OutcomeUnknown: the answer has none.
-            BridgeError: as `Sender.upload`.
+            OutcomeUnknown: if the answer has no token.
+            BridgeError: as for `Sender.upload`.
         """
         assert self.file is not None, "it is ready"  # noqa: S101
         answer = await self.sender.upload(self.file, attachment_name(self.document))
@@ -144,22 +144,22 @@ class DocumentCreation(Addition):
         return made
 
     async def add(self, attempt: int, before_send: Callable[[], None]) -> dict[str, Any]:  # noqa: ARG002
-        """Attach it."""
+        """Attach the file; return the tracker's attachment."""
         body = {"issue": self.body["issue"]}
         answer = await self.sender.send(self.method, self.path, body, before_send, self._confirm)
         found: dict[str, Any] = answer.object("attachment")
         return found
 
     async def _confirm(self, call: Awaitable[Answer], _: TrackerPerson | None) -> Answer:
-        """Complete the answer to a call with the attachment, also if that is there despite a refusal.
+        """Add the attachment to the answer of a call, even if the call was refused but the attachment exists.
 
-        A token attaches once, and a proxy may repeat a PUT.
+        A token works only once, and a proxy may repeat a PUT.
 
         Raises:
-            NotYet: the tracker has not attached it, so the file is to be uploaded again.
-            ImpersonationRefused, TrackerRejected: the refusal, which has another reason.
-            OutcomeUnknown: the attachment could not be read back; it may be there.
-            TrackerError: as any call.
+            NotYet: if the tracker has not attached it, so that the file must be uploaded again.
+            ImpersonationRefused, TrackerRejected: if the call was refused for another reason.
+            OutcomeUnknown: if the attachment could not be read back; it may exist.
+            TrackerError: as for any call.
         """
         refusal: ImpersonationRefused | TrackerRejected | None = None
         try:
@@ -178,10 +178,10 @@ class DocumentCreation(Addition):
         raise refusal
 
     async def _is_dropped(self) -> bool:
-        """Return whether the tracker does not have the upload: one that is there answers 403 to others than its author.
+        """Return whether the tracker has dropped the upload; an existing one answers 403 to all but its author.
 
         Raises:
-            TrackerError: an outage, or no clear answer.
+            TrackerError: on an outage, or without a clear answer.
         """
         try:
             await self.ctx.tracker.get(f"/attachments/{uploaded_id(self.body)}.json")
@@ -190,13 +190,13 @@ class DocumentCreation(Addition):
         return False
 
     async def _read_back(self, status: int) -> Listed | None:
-        """Return the attachment that the upload has become; None: the issue does not have it.
+        """Return the attachment that was made from the upload, or None if the issue does not have it.
 
         Args:
-            status: of the answer to the call that attaches it.
+            status: the status of the answer to the call that attaches it.
 
         Raises:
-            OutcomeUnknown: it could not be read; it may be there.
+            OutcomeUnknown: if it could not be read; it may exist.
         """
         tracker_id = uploaded_id(self.body)
         try:
@@ -208,14 +208,14 @@ class DocumentCreation(Addition):
 
     @classmethod
     def sent(cls, wrong: Notice | None, tracker_id: int, issue_id: int | None) -> Notice:
-        """Return how its event ended: also that it has another author than was meant."""
+        """Return the reason with which its event ends; it names a wrong author, if any."""
         made = {"attachment_id": tracker_id, "issue_id": issue_id}
         if wrong is None:
             return Reason.DOCUMENT_ATTACHED(**made)
         return Reason.DOCUMENT_ATTACHED_AS_ANOTHER(**made, because=wrong)
 
-    def told(self, tracker_id: int) -> Notice:
-        """Return what the ticket history says of it."""
+    def history_notice(self, tracker_id: int) -> Notice:
+        """Return the notice for the ticket history."""
         made = {"attachment_id": tracker_id, "issue_id": self.issue_id}
         return What.DOCUMENT_ADDED(document_id=self.document.id, **made)
 
@@ -229,7 +229,7 @@ def _document(asking: Pending) -> Document:
 def _fetch(
     completion: Completion, document_id: int, file: BinaryIO, most: int
 ) -> Download | DocumentRefused | Notice:
-    """Fetch a document into a file; return why the help desk cannot be asked, or that it refuses this one."""
+    """Fetch a document into a file; return the result, its refusal, or why the help desk cannot be queried."""
 
     def ask(lookup: HelpdeskLookup) -> Download | DocumentRefused:
         try:

@@ -1,4 +1,4 @@
-"""Completes events that lack what their helpdesk does not send, before anything is decided on them."""
+"""Completes events with data that their help desk does not send, before any decision depends on them."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Completion:
-    """Finds out what events lack.
+    """Finds the data that events lack.
 
     Attributes:
-        lookup: the helpdesk; None if none can be asked.
-        circuit: the pause of everyone who asks it.
-        wait_s: seconds that an event waits for a helpdesk that cannot be asked, before it goes without.
+        lookup: the client of the help desk's API, or None if there is none.
+        circuit: the circuit breaker for queries to the help desk.
+        wait_s: seconds that an event waits for an unreachable help desk before it continues without the data.
     """
 
     store: Store
@@ -43,14 +43,14 @@ class Completion:
     wait_s: float
 
     def complete(self, ticket_id: int, events: Sequence[Pending]) -> list[Result]:
-        """Find out what a ticket's due events lack and keep it with them, so that every decision knows the same.
+        """Find the data that a ticket's due events lack and store it with them, so that all decisions use the same.
 
         Args:
             ticket_id: the ticket.
-            events: those that lack something, oldest first.
+            events: the events that lack data, oldest first.
 
         Returns:
-            What they wait for; nothing if they can be worked on now.
+            What they wait for; empty if they can be processed now.
         """
         told: dict[int, dict[Fact, Any]] = {}
         because, tell = Reason.HELPDESK_NOT_ASKED(), log.info
@@ -70,10 +70,10 @@ class Completion:
         return []
 
     def ask(self, ask: Callable[[HelpdeskLookup], T]) -> T | Notice:
-        """Return what the helpdesk answers, or why it cannot be asked; then no one asks it for a while.
+        """Return the help desk's answer, or why it cannot be queried; a failure opens its circuit breaker.
 
         Args:
-            ask: asks it.
+            ask: queries the help desk.
         """
         if self.lookup is None:
             return Reason.HELPDESK_NOT_ASKED()
@@ -90,13 +90,13 @@ class Completion:
         return told
 
     def paused_s(self) -> float:
-        """Return for how many seconds no one asks it."""
+        """Return the seconds until the help desk may be queried again."""
         paused = self.circuit.current()
         return self.circuit.left(paused) if paused else 0.0
 
     def _wait(self, ticket_id: int, events: Sequence[Pending], because: Notice) -> Waiting | None:
-        """Keep the events pending, unless the oldest has waited for long enough."""
-        breaker = self.paused_s() + AFTER_PAUSE_S
+        """Make the events wait, unless the oldest has waited for long enough: then return None."""
+        pause_s = self.paused_s() + AFTER_PAUSE_S
         with self.store.transaction() as tx:
             now = tx.now()
             since = min(_waits_since(tx.journal.get(one.id), now) for one in events)
@@ -104,7 +104,7 @@ class Completion:
             if left <= 0:
                 return None
             awaited = Reason.HELPDESK_AWAITED(since=since.isoformat(), because=because)
-            until = now + timedelta(seconds=min(left, breaker))
+            until = now + timedelta(seconds=min(left, pause_s))
             tx.journal.wait_due(ticket_id, until, awaited)
         return Waiting(awaited, until=until)
 
@@ -116,7 +116,7 @@ def _keep(
     told: dict[int, dict[Fact, Any]],
     because: Notice,
 ) -> list[Step]:
-    """Keep with each event what is known of it now; return the steps that say what is not."""
+    """Store with each event the data that is known now; return history steps for data that is still missing."""
     state = tx.statuses.get(ticket_id)
     newest = Ticket.model_validate(state.snapshot) if state else None
     steps = []
@@ -132,7 +132,7 @@ def _keep(
 
 
 def _answers(lookup: HelpdeskLookup, event: Event) -> dict[Fact, Any]:
-    """Return what the helpdesk says of the facts that it can be asked for; None: there is no person, or no address."""
+    """Return the missing facts that the help desk can provide; the value None means no person, or no address."""
     technician, user = event.ticket.technician, event.user
     facts: dict[Fact, Any] = {}
     if "ticket.technician" in event.incomplete:
@@ -146,7 +146,7 @@ def _answers(lookup: HelpdeskLookup, event: Event) -> dict[Fact, Any]:
 
 
 def _known_here(tx: Transaction, event: Event, newest: Ticket | None) -> dict[Fact, Any]:
-    """Return what earlier events say of the same ticket and people."""
+    """Return the missing facts that earlier events contain about the same ticket and people."""
     technician, user = event.ticket.technician, event.user
     before = newest.technician if newest else None
     address = before and (before.email or tx.people.email_of(before.id))
@@ -162,7 +162,7 @@ def _known_here(tx: Transaction, event: Event, newest: Ticket | None) -> dict[Fa
 
 
 def _waits_since(row: JournalEvent | None, now: datetime) -> datetime:
-    """Return when an event began to wait for the helpdesk; its reason says so."""
+    """Return when an event began to wait for the help desk, according to its reason; now if it has not waited."""
     waits = row.notice if row and row.has_code(Reason.HELPDESK_AWAITED) else None
     try:
         return min(now, datetime.fromisoformat(waits.params["since"])) if waits else now

@@ -1,8 +1,8 @@
-"""What each error does to a ticket's pass, as one table: to the events, to the circuit breaker, to a claimed row.
+"""One table of what each error does to a ticket's sync pass: to its events, its claimed row and the circuit breaker.
 
-`Forwarding._attempt` takes from it what becomes of the events that a step was for, `create` what becomes of the row
-that it has claimed, and `SyncService` which errors open the breaker. An error counts as the nearest class that has a
-row.
+`Forwarding._attempt` reads from it what happens to the events of a step, `create` what happens to the row that it
+claimed, and `SyncService` which errors open the circuit breaker. An error without an entry is treated as its nearest
+base class that has one.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from shared.errors import (
     BridgeError,
     ImpersonationRefused,
     InvalidEvent,
-    LeaseOver,
+    LeaseExpired,
     LockBusy,
-    NotBegun,
     NotFound,
+    NotStarted,
     NotYet,
     OutcomeUnknown,
     Outdated,
@@ -36,7 +36,7 @@ from shared.errors import (
 
 
 class Events(StrEnum):
-    """What becomes of the events that a step was for."""
+    """What happens to the events that a step was for."""
 
     FAIL = "they fail, refused for good, and can be replayed"
     WAIT = "they are due after a pause"
@@ -46,7 +46,7 @@ class Events(StrEnum):
 
 
 class Row(StrEnum):
-    """What becomes of the ledger row that was claimed for the step."""
+    """What happens to the ledger row that was claimed for the step."""
 
     FREE = "free"
     IN_DOUBT = "in doubt"
@@ -57,13 +57,13 @@ class Row(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What an error does.
+    """The effect of an error.
 
     Attributes:
-        events: to the events.
-        costs_attempt: whether events that wait for it have used up an attempt.
-        opens_breaker: whether all tickets wait.
-        row: to the claimed row.
+        events: what happens to the events.
+        costs_attempt: whether events that wait because of it use up an attempt.
+        opens_breaker: whether it opens the circuit breaker, so that all tickets wait.
+        row: what happens to the claimed row.
     """
 
     events: Events
@@ -75,11 +75,11 @@ class Effect:
 OUTAGE = Effect(Events.STAY, costs_attempt=False, opens_breaker=True, row=Row.FREE)
 UNCLEAR_OUTAGE = Effect(Events.STAY_OR_WAIT, costs_attempt=True, opens_breaker=True, row=Row.FREE_OR_IN_DOUBT)
 OWN_FAULT = Effect(Events.STAY, costs_attempt=True, opens_breaker=False, row=Row.CLAIMED)
-"""`SyncService` puts the ticket's events off, as it does for any fault of deskbridge's own."""
+"""`SyncService` retries the ticket's events later, as after any fault of deskbridge itself."""
 
 TABLE: dict[type[BridgeError], Effect] = {
     TrackerRejected: Effect(Events.FAIL, costs_attempt=False, opens_breaker=False, row=Row.FREE),
-    LeaseOver: Effect(Events.WAIT, costs_attempt=False, opens_breaker=False, row=Row.FREE),
+    LeaseExpired: Effect(Events.WAIT, costs_attempt=False, opens_breaker=False, row=Row.FREE),
     NotYet: Effect(Events.WAIT_LONGER, costs_attempt=True, opens_breaker=False, row=Row.FREE),
     OutcomeUnknown: Effect(Events.WAIT_LONGER, costs_attempt=True, opens_breaker=False, row=Row.IN_DOUBT),
     TrackerUnreachable: OUTAGE,
@@ -89,7 +89,7 @@ TABLE: dict[type[BridgeError], Effect] = {
     TrackerFailing: UNCLEAR_OUTAGE,
     TrackerOutage: OUTAGE,
     SettingsError: Effect(Events.STAY, costs_attempt=False, opens_breaker=True, row=Row.NONE),
-    NotBegun: Effect(Events.STAY, costs_attempt=False, opens_breaker=False, row=Row.FREE),
+    NotStarted: Effect(Events.STAY, costs_attempt=False, opens_breaker=False, row=Row.FREE),
     LockBusy: Effect(Events.STAY, costs_attempt=False, opens_breaker=False, row=Row.CLAIMED),
     Outdated: Effect(Events.STAY, costs_attempt=False, opens_breaker=False, row=Row.NONE),
     ImpersonationRefused: Effect(Events.STAY, costs_attempt=True, opens_breaker=False, row=Row.FREE),
@@ -104,5 +104,5 @@ OPENS_BREAKER = tuple(error for error, effect in TABLE.items() if effect.opens_b
 
 
 def effect_of(error: BridgeError) -> Effect:
-    """Return what an error does to a pass."""
+    """Return the effect of an error on a sync pass."""
     return next(TABLE[one] for one in type(error).__mro__ if one in TABLE)

@@ -1,7 +1,7 @@
-"""Gives an issue the fields that the tracker did not take when it was created, once, as the administrator.
+"""Sets the fields of an issue that the tracker did not accept when it was created, once, as the API user.
 
-What a role may not set, a tracker leaves out or replaces without a word, and answers 201. What it still has otherwise
-after that is named in the event, the ticket history and the doctor.
+A tracker silently drops or replaces fields that a role may not set, and answers 201. Fields that still differ after
+this update are named in the event, the ticket history and the doctor.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ async def give_fields(ctx: TicketContext, work: Work, issue: Created) -> list[st
 
     Args:
         ctx: the ticket's context.
-        work: what is known of the ticket.
+        work: the loaded data of the ticket.
         issue: the linked issue.
 
     Returns:
-        The fields that the tracker keeps otherwise, as it was found now.
+        The fields that the tracker still stores differently.
 
     Raises:
-        TrackerError: an outage; they stay due.
-        Outdated, LockBusy: nothing was sent; the settings were changed, or the ticket's lock was lost.
+        TrackerError: on an outage; the fields stay due.
+        Outdated, LockBusy: if the settings have changed, or the ticket's lock was lost; nothing was sent.
     """
     state = await ctx.db.change(lambda tx: tx.statuses.get(ctx.ticket_id))
     row = await ctx.db.change(lambda tx: tx.issues.get(ctx.ticket_id))
@@ -48,7 +48,7 @@ async def give_fields(ctx: TicketContext, work: Work, issue: Created) -> list[st
         return []
     if state.fields_at and state.fields_at > ctx.now(work.now):
         return []
-    if work.link is None:
+    if work.mapping is None:
         return await _conclude(ctx, issue, state.fields_due, state.fields_due, Reason.NO_LINK())
     sent = (row.body or {}).get("issue", {})
     due = [name for name in state.fields_due if name in sent]
@@ -81,7 +81,7 @@ async def give_fields(ctx: TicketContext, work: Work, issue: Created) -> list[st
 
 
 def _watchers_left_out(ctx: TicketContext, issue: Created, body: Body, found: dict[str, Any]) -> list[str]:
-    """Return the field of the watchers if the tracker has left one of them out: no one can add them by a field."""
+    """Return the watchers' field if the tracker has dropped a watcher: an update of the issue cannot add any."""
     sent = Watchers(issue.project_id, watchers_of(body))
     shown = found.get("watchers")
     if isinstance(shown, list) and not sent.user_ids <= {id_in(one) for one in shown}:

@@ -1,6 +1,6 @@
-"""Finishes the events of a pass: the one place in which an event ends, or waits.
+"""The place in which the events of a sync pass end or wait.
 
-But for one: the event whose time entry was just created ends with its link (`TimeEntryCreation.linked`).
+Exception: the event of a new time entry or addition ends in the commit of its link (`Creation.all_linked`).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ SOON = timedelta(seconds=2)
 
 
 class EventFinisher:
-    """Ends events, or has them wait, and keeps the results of the pass.
+    """Ends events or makes them wait, and collects the results of the sync pass.
 
     Args:
         ctx: the ticket's context.
         now: the database's clock when the pass began.
 
     Attributes:
-        results: what was done, in order.
+        results: the results of the work, in order.
     """
 
     def __init__(self, ctx: TicketContext, now: datetime) -> None:
@@ -35,10 +35,10 @@ class EventFinisher:
         self.results: list[Result] = []
 
     async def end(self, event_ids: Collection[int], result: Result) -> None:
-        """End events as done or skipped; if the result is that they wait, they wait.
+        """End events as done or skipped, or make them wait, depending on the result.
 
         Raises:
-            Outdated: they would be skipped, or wait, by settings that were changed in the meantime.
+            Outdated: if they would be skipped or wait because of settings that have changed.
         """
         if isinstance(result, Waiting):
             await self._wait(event_ids, result)
@@ -50,19 +50,19 @@ class EventFinisher:
         self.results.append(result)
 
     async def supersede(self, event_ids: Collection[int], reason: Notice) -> None:
-        """End events that a newer one has made pointless."""
+        """End events that another event has replaced."""
         await self._close(event_ids, EventState.SUPERSEDED, reason)
 
     async def fail(self, event_ids: Collection[int], reason: Notice, *, of_status: int | None = None) -> None:
-        """End events as failed, replayable.
+        """End events as failed; they can be replayed.
 
         Args:
             event_ids: the events.
             reason: why.
-            of_status: that follows from what this helpdesk status is mapped to; None: from no setting.
+            of_status: the help desk status whose mapping caused the failure; None if no setting did.
 
         Raises:
-            Outdated: they would be failed by a map that was changed in the meantime.
+            Outdated: if they would fail because of a status map that has changed.
         """
         if of_status is None:
             await self._close(event_ids, EventState.FAILED, reason)
@@ -72,7 +72,7 @@ class EventFinisher:
     async def _conclude(
         self, event_ids: Collection[int], state: EventState, reason: Notice, of_status: int | None = None
     ) -> None:
-        """End events by the settings that are active."""
+        """End events for a reason that follows from the settings."""
 
         def end(tx: Transaction) -> None:
             self._tell(event_ids, state, reason)
@@ -103,7 +103,7 @@ class EventFinisher:
             await self._ctx.db.change(wait)
 
     async def _hold(self, event_ids: Collection[int], reason: Notice, kind: Kind, key: int) -> None:
-        """End events as on hold, unless the person has decided since the row was read: they are due at once then."""
+        """Put events on hold, unless a person has decided since the row was read: then they are due at once."""
 
         def hold(tx: Transaction) -> None:
             if self._ctx.decisions(tx, kind).let_wait(key, event_ids, reason):

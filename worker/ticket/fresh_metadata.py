@@ -1,4 +1,4 @@
-"""Reads what a refused payload touches from the tracker as it is now: a cache may be an hour old."""
+"""Refreshes the metadata that a refused payload refers to, because the cache may be an hour old."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from shared.errors import TrackerRejected
 from shared.metadata.synchronisation import refresh, refresh_categories, refresh_people
 from shared.refusals.judging import blank
-from shared.refusals.known import Known, known_of
+from shared.refusals.known import KnownMetadata, known_of
 from shared.store.configuration.metadata import MetadataKind
 from shared.store.transaction import Store
 from shared.templating.operations import Operation
@@ -27,18 +27,18 @@ PEOPLE = ("watcher_user_ids", "assigned_to_id")
 
 def known_now(
     store: Store, lists: TrackerLists, operation: Operation, payload: Mapping[str, Any], project_id: int
-) -> Known:
-    """Return what is known of the tracker once that was read afresh which may have refused a payload.
+) -> KnownMetadata:
+    """Refresh the metadata that may be why a payload was refused; return what is known about the tracker then.
 
     Args:
-        store: the cache, which is brought up to date with it.
-        lists: the tracker's.
-        operation: what the payload is for.
+        store: the store of the cache, which is updated.
+        lists: the tracker's lists.
+        operation: the operation of the payload.
         payload: the request body.
         project_id: the tracker project that it is for.
 
     Raises:
-        TrackerError: it could not be read.
+        TrackerError: if the metadata could not be read.
     """
     fields = payload.get(operation.top_key)
     named = [one for one, value in fields.items() if not blank(value)] if isinstance(fields, dict) else []
@@ -48,7 +48,7 @@ def known_now(
     project = project_now(lists.get, project_id)
     refresh(
         store, lists, *KINDS[operation]
-    )  # it asks whether the tracker is open, too: a REST API that is off is 403
+    )  # also checks whether the tracker is open: a REST API that is off answers 403
     is_closed = (
         _is_closed(lists, fields["issue_id"]) if "issue_id" in named and isinstance(fields, dict) else None
     )
@@ -57,7 +57,7 @@ def known_now(
 
 
 def _is_closed(lists: TrackerLists, issue_id: object) -> bool | None:
-    """Return whether an issue is closed; None: the tracker does not show it."""
+    """Return whether an issue is closed, or None if the tracker does not show it."""
     try:
         found = lists.get(f"/issues/{issue_id}.json").data
     except TrackerRejected:

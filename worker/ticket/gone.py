@@ -9,18 +9,18 @@ from worker.ticket.context import TicketContext
 from worker.ticket.results import Waiting
 
 ISSUE_MAY_BE_GONE = (404, 422)
-"""What the tracker answers if the issue of a request no longer exists, and for other reasons."""
+"""The tracker's answers if the issue of a request no longer exists; they have other causes too."""
 
 
 async def issue_gone(ctx: TicketContext, issue_id: int) -> Waiting | None:
-    """Return that a person must decide, if the ticket's issue no longer exists; else None.
+    """Mark the ticket's issue as gone if it no longer exists, and return the wait for a decision; else return None.
 
     Args:
         ctx: the ticket's context.
-        issue_id: the issue that its row is linked to.
+        issue_id: the issue that the ticket's row is linked to.
 
     Raises:
-        TrackerError: an outage, or no clear answer.
+        TrackerError: on an outage, or without a clear answer.
     """
     if not await _is_gone(ctx, issue_id):
         return None
@@ -37,7 +37,7 @@ async def _is_gone(ctx: TicketContext, issue_id: int) -> bool:
         await ctx.tracker.call("PUT", f"/issues/{issue_id}.json", body={"issue": {}})
     except TrackerRejected as rejection:
         if rejection.status == 403:
-            await ctx.tracker.ask_whether_open()
+            await ctx.tracker.check_access()
         if rejection.status != 404:
             return False
     else:

@@ -48,14 +48,14 @@ class Sender:
 
     Args:
         ctx: the ticket's context.
-        match: who the helpdesk user is on the tracker, and why.
-        about: what is sent.
+        match: the match of the help desk user on the tracker, and its reason.
+        about: the data that request bodies are rendered from.
         is_member: whether the person's membership is known.
-        administrators: tracker user ids that a call as the administrator may end with; empty: not known.
-        tried: how often this was tried before.
-        wrong: why the administrator acted in the person's place, and what would change that.
-        is_withheld: whether the API user acts though the person is known: a note would become public, or they may not
-            upload.
+        administrators: tracker user ids of the possible authors of a call as the API user; empty if unknown.
+        tried: the number of earlier attempts.
+        wrong: why the API user acted in the person's place, and what would change that.
+        is_withheld: whether the API user acts although the person is known, since a note would become public or the
+            person may not upload.
     """
 
     ctx: TicketContext
@@ -75,21 +75,21 @@ class Sender:
 
     @property
     def person(self) -> TrackerPerson | None:
-        """The person to act as; None: the administrator."""
+        """The person to act as, or None for the API user."""
         return None if self.is_withheld else self.match.person
 
     @property
     def is_prepared(self) -> bool:
-        """Whether there is nothing to do before it can send."""
+        """Whether it can send without any preparation."""
         return self.person is not None and self.is_member and bool(self.project_id)
 
     async def prepare(self) -> None:
         """Ensure the person's membership, unless it is known.
 
         Raises:
-            TrackerError: an outage; a refusal never blocks what is to be sent.
-            NotYet: whether there is a membership is not known yet.
-            Outdated, LockBusy: nothing was sent; the settings were changed, or the ticket's lock was lost.
+            TrackerError: on an outage; a refusal never blocks the creation.
+            NotYet: if it is not known yet whether there is a membership.
+            Outdated, LockBusy: if the settings have changed, or the ticket's lock was lost; nothing was sent.
         """
         if self.person is not None and self.about.issue_id is not None and not self.project_id:
             await self._learn_project(self.about.issue_id)
@@ -109,35 +109,35 @@ class Sender:
         before_send: Callable[[], None],
         confirm: Confirm | None = None,
     ) -> Answer:
-        """Send as the person, once more if a forgotten membership explains the refusal, else as the API user.
+        """Send as the person, once more if a missing membership explains the refusal, else as the API user.
 
-        What is refused to a person who may create it is refused for good: the API user's call could succeed, and would
-        leave it in another name.
+        If a person who may create it is refused, the refusal is final: the API user's call could succeed, but with the
+        wrong author.
 
         Args:
             method: HTTP method.
             path: path below base_url.
-            body: what is sent; the rate limit was waited for.
-            before_send: called right before each request leaves; what it raises stops it.
-            confirm: awaits each call, looks whether it has taken effect, and completes its answer; it is given as whom
-                the call is made. None: the answer tells.
+            body: the request body; the call has already waited for the rate limiter.
+            before_send: called right before each request is sent; an error that it raises stops the request.
+            confirm: awaits each call, checks that it has taken effect, and completes its answer; it also receives the
+                person of the call. None: the answer is sufficient.
 
         Raises:
-            TrackerError: the API user's answer, a refusal of what was sent, or no clear answer at all.
-            LeaseOver: as `before_send` says.
-            NotYet: nothing was created, and it may be another time.
+            TrackerError: if the API user's call fails, the content is refused, or there is no clear answer.
+            LeaseExpired: if `before_send` raises it.
+            NotYet: if nothing was created, but a later attempt may succeed.
         """
         tracker, person = self.ctx.tracker, self.person
         confirm = confirm or _as_it_is
 
-        async def call(login: str, has_turn: bool) -> Answer:
+        async def call(login: str, has_waited: bool) -> Answer:
             made = tracker.call(
-                method, path, body=body, login=login, before_send=before_send, has_turn=has_turn
+                method, path, body=body, login=login, before_send=before_send, has_waited=has_waited
             )
             return await confirm(made, person)
 
         if self.person is None:
-            made = tracker.call_as_api_user(method, path, body, before_send, has_turn=True)
+            made = tracker.call_as_api_user(method, path, body, before_send, has_waited=True)
             return await confirm(made, None)
         try:
             return await self._as_person(self.person, call, is_claimed=True)
@@ -153,14 +153,14 @@ class Sender:
         try:
             return await confirm(tracker.call_as_api_user(method, path, body, before_send), None)
         except TrackerRejected:
-            if refused.status != NOBODY:  # no one may: the rights of this person are not the cause
+            if refused.status != NOBODY:  # not even the API user may: this person's rights are not the cause
                 told = What.REFUSED_TO_ANYBODY(login=self.person.login, because=refused.notice)
             raise
         finally:
             self.ctx.warn(told)
 
     def wrong_author(self, author_id: int | None) -> Notice | None:
-        """Return why the author of an answer is another than was meant; None: it is the right one."""
+        """Return why the author in an answer is not the intended one, or None if it is."""
         person = self.person
         if person is None and self.is_withheld:
             return self.wrong
@@ -179,7 +179,7 @@ class Sender:
 
     @property
     def _right(self) -> str:
-        """The right that is needed."""
+        """The required right."""
         if self.about.issue_id is None:
             return ADD_ISSUES
         return LOG_TIME if self.about.task is not None else ADD_NOTES
@@ -187,17 +187,17 @@ class Sender:
     async def _withhold_unless_private(self, person: TrackerPerson, issue_id: int) -> None:
         """Act as the API user if the person may not make notes private: the tracker would make the note public.
 
-        Their rights count where the issue is now.
+        The person's rights in the issue's current project count.
 
         Raises:
-            NotYet: it is not known.
-            TrackerError: an outage.
+            NotYet: if the rights are not known yet.
+            TrackerError: on an outage.
         """
         about: dict[str, object] = {"login": person.login}
         moved = await self._learn_project(issue_id)
         if moved and self._may_become_member():
             await self._ensure_membership(person)
-        self.ctx.known.permissions.clear()  # what a role may do counts as it is now
+        self.ctx.cached.permissions.clear()  # the current permissions of a role count
         try:
             found = await rights_of(self.ctx, person, person.login, self.project_id, issue_id, SET_PRIVATE)
         except (OutcomeUnknown, TrackerRejected) as unclear:
@@ -217,10 +217,10 @@ class Sender:
     async def _why_refused(
         self, person: TrackerPerson, refusal: ImpersonationRefused
     ) -> tuple[Notice, Notice]:
-        """Return what the trace says of a person's refusal, and of what then has another author.
+        """Return two notices about a person's refusal: for the ticket history, and for the resulting wrong author.
 
         Raises:
-            TrackerError: an outage.
+            TrackerError: on an outage.
         """
         about: dict[str, object] = {"login": person.login, "because": refusal.notice}
         if refusal.status == NOBODY:
@@ -240,21 +240,21 @@ class Sender:
         return What.REPEATED_AS_ADMINISTRATOR(**about), Misattribution.PERSON_REFUSED(**about)
 
     async def upload(self, file: Upload, name: str) -> Answer:
-        """Upload a file as the person, who is then its author; if they may not, the API user sends all of it.
+        """Upload a file as the person, who becomes its author; if they may not, the API user uploads and attaches it.
 
         Args:
             file: the file.
             name: its name on the tracker.
 
         Raises:
-            TrackerError: no file was uploaded, or it is not known.
-            NotYet: no file was uploaded, and it may be another time.
+            TrackerError: if no file was uploaded, or that is unknown.
+            NotYet: if no file was uploaded, but a later attempt may succeed.
         """
         tracker = self.ctx.tracker
 
         async def call(login: str | None) -> Answer:
             async with self.ctx.slot():
-                await tracker.take_turn()
+                await tracker.wait_for_rate_limit()
                 return await tracker.upload(file, name, login)
 
         if self.person is None:
@@ -271,7 +271,7 @@ class Sender:
     async def _as_person(
         self, person: TrackerPerson, call: Callable[[str, bool], Awaitable[Answer]], *, is_claimed: bool
     ) -> Answer:
-        """Make a call as a person; it is given their login, and whether its turn was waited for."""
+        """Make a call as a person; `call` receives their login, and whether it has waited for the rate limiter."""
         try:
             return await call(person.login, True)
         except ImpersonationRefused as refusal:
@@ -287,11 +287,11 @@ class Sender:
     async def _again_as(
         self, person: TrackerPerson, refusal: ImpersonationRefused, *, is_claimed: bool
     ) -> str | None:
-        """Return the login as which it is sent once more; None: the person may not.
+        """Return the login for a second attempt, or None if the person may not.
 
         Raises:
-            TrackerRejected: as `_judge`.
-            NotYet, TrackerError: it is not known.
+            TrackerRejected: as for `_judge`.
+            NotYet, TrackerError: if it cannot be found out now.
         """
         if refusal.status == NOBODY:
             login = await self._login_now(person)
@@ -313,9 +313,9 @@ class Sender:
         """Find out what a 422 is about; any other refusal is about the person.
 
         Raises:
-            TrackerRejected: what was sent; the person may create it.
-            NotYet: it is not known.
-            TrackerError: an outage.
+            TrackerRejected: if it is about the content: the person may create it.
+            NotYet: if it is not known yet.
+            TrackerError: on an outage.
         """
         if refusal.status != RIGHTS_OR_CONTENT:
             return
@@ -338,9 +338,9 @@ class Sender:
         before_send: Callable[[], None],
         refusal: ImpersonationRefused,
     ) -> Answer:
-        """Have the API user book time to a person who may log it, and does not see the issue.
+        """Log time as the API user for a person who may log it but does not see the issue.
 
-        The person's own limits hold, so that a refusal is about what was sent.
+        The tracker applies the person's own limits, so that a refusal is about the content.
         """
         name = Kind.TICKET_TASK.wire_name
         booked = {**body, name: {**body[name], "user_id": person.tracker_user_id}}
@@ -350,11 +350,11 @@ class Sender:
             self.ctx.note(What.BOOKED_TO_PERSON(login=person.login, because=refusal.notice))
 
     async def _learn_project(self, issue_id: int) -> bool | None:
-        """Find the project of an issue; True: it is another one than was known; None: it cannot be found out.
+        """Find the project of an issue; return whether it is another one than was known, or None if that is unknown.
 
         Raises:
-            NotYet: it is not known.
-            TrackerError: an outage.
+            NotYet: if it is not known yet.
+            TrackerError: on an outage.
         """
         kind, before = Kind.TICKET, self.project_id
         params: Params = {"issue_id": issue_id, "status_id": "*"}
@@ -373,13 +373,13 @@ class Sender:
         return True
 
     async def _login_now(self, person: TrackerPerson) -> str:
-        """Return a person's login after the tracker did not know the cached one; the cache then has all of them.
+        """Return a person's current login after the tracker rejected the cached one; this refreshes all cached users.
 
-        A locked or deleted person is asked about once, too: the next event finds no such person in the cache.
+        A locked or deleted person costs only one such query too: the next event does not find them in the cache.
 
         Raises:
-            NotYet: it is not known.
-            TrackerError: an outage.
+            NotYet: if it is not known yet.
+            TrackerError: on an outage.
         """
         try:
             people = await self._people_now()
@@ -391,12 +391,12 @@ class Sender:
         return now.login
 
     async def _look_for_reasons(self, person: TrackerPerson) -> None:
-        """Read afresh what may explain a refusal in spite of a membership, once an hour and person at most.
+        """Refresh the metadata that may explain a refusal despite a membership, at most once an hour per person.
 
-        The role may be gone, or the person: the next event, and the doctor, then know of it.
+        The role or the person may no longer exist: then the next event and the doctor see that.
 
         Raises:
-            TrackerError: an outage.
+            TrackerError: on an outage.
         """
         once = f"refused:{self.project_id}:{person.tracker_user_id}"
         if await default_role_gone(self.ctx) is None and await self.ctx.redis.once(once, ONCE_S):
@@ -408,7 +408,7 @@ class Sender:
             self.ctx.warn(What.NOT_MADE_MEMBER(login=person.login, because=gone))
 
     async def _people_now(self) -> dict[int, TrackerPerson]:
-        """Read the tracker's users afresh; who is who is then looked up again."""
+        """Refresh the cached users of the tracker; people are then matched again."""
         self.ctx.people.clear()
         return await self.ctx.metadata(refresh_people)
 
@@ -428,16 +428,16 @@ class Sender:
         return True
 
     async def _ensure_membership(self, person: TrackerPerson, *, is_claimed: bool = False) -> None:
-        """Make a person a member, so that the tracker lets them create what is sent.
+        """Make a person a member, so that the tracker accepts creations by them.
 
         Args:
             person: the person.
-            is_claimed: whether what is sent is claimed already: its lease stands for the settings.
+            is_claimed: whether the creation is claimed already; its lease then replaces the check of the settings.
 
         Raises:
-            NotYet: it is not known whether they are one.
-            Outdated, LockBusy: nothing was sent.
-            TrackerError: an outage.
+            NotYet: if it is not known yet whether they are a member.
+            Outdated, LockBusy: if the settings have changed, or the ticket's lock was lost; nothing was sent.
+            TrackerError: on an outage.
         """
         role_id = self.ctx.config.default_role_id
         if role_id is None:
@@ -455,7 +455,7 @@ class Sender:
             await self._become_member(path, body, plain, is_claimed=is_claimed)
             self.ctx.note(What.MADE_MEMBER(login=person.login, tracker_project_id=self.project_id))
         except TrackerRejected as rejection:
-            if rejection.status != 422:  # 422 in any language: mostly "is a member already"
+            if rejection.status != 422:  # a 422, in any language, mostly means "is already a member"
                 self.ctx.warn(What.NOT_MADE_MEMBER(login=person.login, because=rejection.notice))
                 return
         except (NotYet, OutcomeUnknown) as unclear:
@@ -469,23 +469,23 @@ class Sender:
     async def _forget_membership(self, person: TrackerPerson) -> None:
         member = self.project_id, person.tracker_user_id
         await self.ctx.db.change(lambda tx: tx.people.forget_member(*member))
-        self.ctx.known.forget_member(*member)
+        self.ctx.cached.forget_member(*member)
         self.ctx.members[member] = False
 
     def _not_yet(self, because: Notice) -> None:
-        """Wait a few times if membership or project are not known: otherwise the API user would be the author.
+        """Wait a few times if the membership, project or rights are unknown: else the API user would be the author.
 
         Raises:
-            NotYet: unless it was tried often enough; it never blocks a creation for good.
+            NotYet: unless it was tried often enough, so that a creation is never blocked permanently.
         """
         if self.tried < MEMBERSHIP_TRIES:
             raise NotYet(because)
 
     async def _become_member(self, path: str, body: Body, plain: Body, *, is_claimed: bool) -> None:
-        """Ask for a membership; a role that only the template names may be why it is refused, so 1.x comes next.
+        """Create a membership; if a template's body is refused, perhaps for one of its roles, send the 1.x body.
 
         Raises:
-            TrackerError: the last answer.
+            TrackerError: if the last call fails.
         """
         call = self.ctx.tracker.call_as_api_user if is_claimed else self.ctx.call_unclaimed
         try:

@@ -1,4 +1,4 @@
-"""Everything a pass needs to know of its ticket, read in one transaction."""
+"""All data that a sync pass needs about its ticket, loaded in one transaction."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from shared.events.snapshots import LARGEST_TICKET, HelpdeskUser, Ticket, docume
 from shared.notices.kinds import Kind, RowId
 from shared.notices.reasons import Reason
 from shared.notices.steps import What
-from shared.store.configuration.links import Link
+from shared.store.configuration.mappings import ProjectMapping
 from shared.store.configuration.matching import Match, nobody, who
-from shared.store.journal.deletions import Said
+from shared.store.journal.deletions import DeletionState
 from shared.store.journal.due import Due, DueEvents, content_of
 from shared.store.journal.ticket_queries import Desired
 from shared.store.journal.trace import Step
@@ -25,50 +25,49 @@ from shared.store.ledger.transitions import IN_FLIGHT
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.transaction import Transaction
-from worker.ticket.plan import Known as KnownEvent
-from worker.ticket.plan import Pending, Plan, plan_additions, plan_times
-from worker.ticket.settings_cache import Known
+from worker.ticket.plan import KnownEvent, Pending, Plan, plan_additions, plan_times
+from worker.ticket.settings_cache import CachedSettings
 
 
 @dataclass(frozen=True)
 class Incomplete:
-    """Events that lack what their help desk did not send, oldest first: it was not asked for yet."""
+    """Events that lack data for which the help desk was not queried yet, oldest first."""
 
     events: list[Pending]
 
 
 @dataclass(frozen=True)
-class Much:
-    """More is due than is read together with what other tickets have: it is to be read alone."""
+class TooManyEvents:
+    """A ticket with too many due events to be loaded together with others: it must be loaded alone."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """What is known of a ticket.
+    """The loaded data of a ticket.
 
     Attributes:
         events: pending and due events, oldest first.
-        state: desired state, its snapshot the newest known.
+        state: the desired state, with the newest known snapshot.
         ticket: that snapshot.
-        link: the mapping that the project rule found; None: there is none.
+        mapping: the project mapping that applies, or None.
         issue_row: the ledger row of the issue.
-        rows: ledger rows of time entries, notes and attachments: those of the events, those not settled yet, and those
-            of documents that a text shows.
-        technician: who the assigned technician is on the tracker.
-        people: the helpdesk users who log time or write (`People.who`), and who they are on the tracker.
+        rows: ledger rows of time entries, notes and attachments: those of the events, those that are claimed or in
+            doubt, and those of documents that a text shows.
+        technician: the match of the assigned technician on the tracker.
+        people: help desk users who log time or write (`People.who`) to their match on the tracker.
         members: (tracker project, tracker user) to whether the membership is known, for these people.
         administrators: the tracker's administrators, as far as they are known.
-        statuses: the tracker's statuses, in the same way.
+        statuses: the tracker's statuses, as far as they are known.
         now: the database's clock.
-        is_complete: whether the events are all that are due; older ones may be left.
-        is_deleted: whether the helpdesk has deleted the ticket: nothing of it is sent.
-        plan: what the events of ticket tasks, follow-ups, solutions and documents ask for.
+        is_complete: whether these are all due events; if not, older ones were not loaded.
+        is_deleted: whether the help desk has deleted the ticket, so that nothing is sent for it.
+        plan: what to do with the events of ticket tasks, follow-ups, solutions and documents.
     """
 
     events: list[Pending]
     state: Desired
     ticket: Ticket
-    link: Link | None
+    mapping: ProjectMapping | None
     issue_row: LedgerRow | None
     rows: Mapping[RowId, LedgerRow]
     technician: Match
@@ -97,27 +96,27 @@ class Work:
         return [pending for pending in self.events if pending.event.is_update]
 
     def status(self, status_map: Mapping[int, int]) -> int:
-        """Return the ticket's newest status that is mapped; if none is, its newest."""
+        """Return the ticket's newest mapped status, or its newest status if none is mapped."""
         status, mapped = self.ticket.status, self.state.mapped_status
         return mapped if status not in status_map and mapped is not None and mapped in status_map else status
 
     @property
     def unsettled(self) -> dict[RowId, LedgerRow]:
-        """Time entries, notes and attachments that were begun and are not settled."""
+        """The ledger rows of time entries, notes and attachments that are claimed or in doubt."""
         return {one: row for one, row in self.rows.items() if row.state in IN_FLIGHT}
 
     @property
     def is_issue_unsettled(self) -> bool:
-        """Whether the issue was begun and is not settled."""
+        """Whether the issue is claimed or in doubt."""
         return self.issue_row is not None and self.issue_row.state in IN_FLIGHT
 
     @property
     def is_issue_linked(self) -> bool:
-        """Whether the ticket has its issue."""
+        """Whether the ticket is linked to its issue."""
         return self.issue_row is not None and self.issue_row.state == LedgerState.LINKED
 
 
-Loaded = Work | Incomplete | Much | None
+Loaded = Work | Incomplete | TooManyEvents | None
 
 
 def load(
@@ -125,28 +124,28 @@ def load(
     ticket_ids: Collection[int],
     settling: float,
     config: PluginConfig,
-    known: Known,
+    known: CachedSettings,
     *,
     alone: bool = True,
 ) -> dict[int, Loaded]:
-    """Read tickets' pending events, move each snapshot to the newest of them, and read all that is related to them.
+    """Load tickets: read their due events, move each snapshot to the newest event, and read the related rows.
 
     Args:
-        tx: an open transaction; it is to be committed, since snapshots move.
+        tx: an open transaction; it must be committed, because snapshots move.
         ticket_ids: the tickets.
         settling: seconds in which a call that got no clear answer may still take effect.
-        config: the plugin configuration.
-        known: what else people have set, as far as it was read before.
-        alone: however much it is; else nothing is done with a ticket of which much is due.
+        config: the Redmine settings.
+        known: the settings cache.
+        alone: whether to load a ticket even if it has very many due events; otherwise its result is `TooManyEvents`.
 
     Returns:
-        By ticket the work; what is to be completed first, or read alone; None: no event ever named the ticket.
+        For each ticket its data, `Incomplete` or `TooManyEvents`; None if no event ever named the ticket.
     """
     due = tx.journal.due_of(ticket_ids, few=not alone)
     found: dict[int, Loaded] = dict.fromkeys(ticket_ids)
     read = dict[int, _Read]()
     for ticket_id in sorted(due):
-        one = _read(tx, due[ticket_id]) if alone or due[ticket_id].is_complete else Much()
+        one = _read(tx, due[ticket_id]) if alone or due[ticket_id].is_complete else TooManyEvents()
         if not isinstance(one, _Read):
             found[ticket_id] = one
         else:
@@ -161,7 +160,7 @@ def load(
 
 @dataclass(frozen=True)
 class _Read:
-    """A ticket's events that are due, and their rows; apart from them those of deletions, which have no snapshot."""
+    """A ticket's due events and their journal rows; deletions are separate, since they have no snapshot."""
 
     due: DueEvents
     rows: list[Due]
@@ -178,7 +177,7 @@ class _Read:
 
     @property
     def row_ids(self) -> set[RowId]:
-        """The rows that the events are about, and those of the documents that their texts show."""
+        """The ledger rows that the events are about, and those of the documents that their texts show."""
         asked = {one.row_id for one in self.events if not one.event.is_update}
         for one in self.addition_events:
             note = one.event.note if one.event.ticket.id <= LARGEST_TICKET else None
@@ -187,28 +186,28 @@ class _Read:
         return asked
 
     def ticket(self, state: Desired) -> Ticket:
-        """Return the newest snapshot, which mostly came with one of these events."""
+        """Return the newest snapshot, which usually came with one of these events."""
         of_events = (one.event.ticket for one in reversed(self.events) if one.id == state.event_id)
         return next(of_events, None) or Ticket.model_validate(state.snapshot)
 
     @property
     def moving(self) -> list[tuple[Due, Pending]]:
-        """Those that may move the ticket's snapshot: its updates, and whatever is the newest."""
+        """The events that may move the ticket's snapshot: its updates, and the newest event."""
         return [(row, one) for row, one in self.pairs if one.event.is_update or row is self.rows[-1]]
 
     @property
     def pairs(self) -> list[tuple[Due, Pending]]:
-        """The events with their rows."""
+        """The events with their journal rows."""
         return list(zip(self.rows, self.events, strict=True))
 
 
 def _read(tx: Transaction, due: DueEvents) -> _Read | Incomplete:
-    """Return the events of a ticket, or those that lack something; what cannot be read has failed."""
+    """Return the events of a ticket, or those that lack data; fail events that cannot be read."""
     contents = {row.id: content_of(row) for row in due.rows}
     rows = due.rows
     if unreadable := [event_id for event_id, content in contents.items() if content is None]:
         tx.journal.end(unreadable, EventState.FAILED, Reason.EVENT_UNREADABLE())
-        rows = []  # what they may have hidden is looked at after they have ended
+        rows = []  # events that they may hide are loaded after they have ended
     deletions = [(row, content) for row in rows if isinstance(content := contents[row.id], Deletion)]
     rows = [row for row in rows if isinstance(contents[row.id], Event)]
     events = [
@@ -223,11 +222,14 @@ def _read(tx: Transaction, due: DueEvents) -> _Read | Incomplete:
 
 
 def _end_deletions(tx: Transaction, read: Mapping[int, _Read]) -> None:
-    """Note which tickets were deleted, or are back, and end the events that say so: nothing is sent for them."""
+    """Record which tickets were deleted or restored, and end those events: nothing is sent for them."""
     deletions = [one for some in read.values() for one in some.deletions]
-    said = [_said(row, event.is_deleted) for row, event in deletions if event.task is None]
+    said = [_deletion_state(row, event.is_deleted) for row, event in deletions if event.task is None]
     said += [
-        _said(row, True) for some in read.values() for row, one in some.pairs if one.event.ticket.is_deleted
+        _deletion_state(row, True)
+        for some in read.values()
+        for row, one in some.pairs
+        if one.event.ticket.is_deleted
     ]
     _note(tx, said)
     for row, event in deletions:
@@ -239,26 +241,28 @@ def _end_deletions(tx: Transaction, read: Mapping[int, _Read]) -> None:
 
 
 def _bring_back(tx: Transaction, read: Mapping[int, _Read], deleted: Collection[int]) -> set[int]:
-    """Return those of some deleted tickets that are back, since a newer snapshot says that they are not deleted."""
+    """Return the deleted tickets that a newer snapshot shows as restored."""
     pairs = [pair for ticket_id in sorted(deleted) for pair in read[ticket_id].pairs]
-    return _note(tx, [_said(row, False) for row, one in pairs if one.event.ticket.is_deleted is False])
+    return _note(
+        tx, [_deletion_state(row, False) for row, one in pairs if one.event.ticket.is_deleted is False]
+    )
 
 
-def _note(tx: Transaction, said: Collection[Said]) -> set[int]:
-    """Note what events say of deletions; return the tickets that are back."""
+def _note(tx: Transaction, said: Collection[DeletionState]) -> set[int]:
+    """Record deletions and restorations that events report; return the tickets that are restored."""
     back = tx.deletions.note(said)
     tx.trace.append([Step(ticket_id, What.TICKET_IS_BACK()) for ticket_id in back])
     return set(back)
 
 
-def _said(row: Due, is_deleted: bool) -> Said:
-    return Said(row.occurred_at, row.sequence, row.id, row.ticket_id, is_deleted)
+def _deletion_state(row: Due, is_deleted: bool) -> DeletionState:
+    return DeletionState(row.occurred_at, row.sequence, row.id, row.ticket_id, is_deleted)
 
 
 def _fold(
     tx: Transaction, read: Mapping[int, _Read], settling: float, config: PluginConfig
 ) -> dict[int, Desired]:
-    """Move each snapshot to its ticket's events, oldest first; if it is there, see whether its status is due again.
+    """Move each snapshot to its ticket's events, oldest first; if none moves it, check if a status is due again.
 
     Returns:
         The states that have moved.
@@ -274,7 +278,7 @@ def _fold(
             if row.ticket_id not in moved:
                 wanted = config.status_map.get(pending.event.ticket.status)
                 is_update, is_fresh = pending.event.is_update, row.attempts == 0
-                tx.statuses.give_again(
+                tx.statuses.retry_late_status(
                     row.ticket_id, row.id, settling, wanted, is_update=is_update, is_fresh=is_fresh
                 )
                 if wanted is not None:
@@ -287,9 +291,9 @@ def _works(
     read: Mapping[int, _Read],
     states: Mapping[int, Desired],
     config: PluginConfig,
-    known: Known,
+    known: CachedSettings,
 ) -> dict[int, Work]:
-    """Read what is related to the tickets, and plan what their events ask for."""
+    """Read the related rows of the tickets, and plan their events."""
     if not read:
         return {}
     tickets = {ticket_id: one.ticket(states[ticket_id]) for ticket_id, one in read.items()}
@@ -305,17 +309,17 @@ def _works(
         plan = plan_times(one.task_events, sent, config, newest, is_ticket_deleted=is_deleted)
         plan_additions(plan, one.addition_events, sent, config, is_ticket_deleted=is_deleted)
         plans[ticket_id] = plan
-    links = known.links(tx, {one.place for one in tickets.values()})
-    _look_again(tx, states, tickets, links, plans, issue_rows)
+    mappings = known.mappings(tx, {one.place for one in tickets.values()})
+    _replay_unmapped(tx, states, tickets, mappings, plans, issue_rows)
     users = dict[int, list[HelpdeskUser]]()
     for ticket_id, ticket in tickets.items():
-        is_linked = links[ticket.place] is not None
+        is_linked = mappings[ticket.place] is not None
         plan = plans[ticket_id]
         named = [one.event.user for one in (*plan.wanted, *plan.additions)]
         users[ticket_id] = [user for user in (ticket.technician, *(named if is_linked else ())) if user]
     every = [user for some in users.values() for user in some]
     people = known.people(tx, every, administrators=config.match_administrators)
-    members = _members(tx, known, links.values(), issue_rows.values(), people.values())
+    members = _members(tx, known, mappings.values(), issue_rows.values(), people.values())
     administrators, statuses = known.needed(tx)
     now = next((one.due.now for one in read.values() if one.due.now), None) or tx.now()
     return {
@@ -323,7 +327,7 @@ def _works(
             events=one.events,
             state=states[ticket_id],
             ticket=tickets[ticket_id],
-            link=links[tickets[ticket_id].place],
+            mapping=mappings[tickets[ticket_id].place],
             issue_row=issue_rows.get(ticket_id),
             rows=rows[ticket_id],
             technician=people[who(technician)] if (technician := tickets[ticket_id].technician) else nobody(),
@@ -340,35 +344,35 @@ def _works(
     }
 
 
-def _look_again(
+def _replay_unmapped(
     tx: Transaction,
     states: Mapping[int, Desired],
     tickets: Mapping[int, Ticket],
-    links: Mapping[Place, Link | None],
+    mappings: Mapping[Place, ProjectMapping | None],
     plans: Mapping[int, Plan],
     issue_rows: Collection[int],
 ) -> None:
-    """Have what was skipped for lack of a link looked at again, once its ticket is elsewhere and has one.
+    """Replay events that were skipped for lack of a project mapping, once their ticket has moved to a mapped place.
 
-    A link that a person makes for where it was is another matter: they are asked about what was skipped.
+    This does not cover a mapping that a person adds for the old place: that person is asked about the skipped events.
     """
     noted = dict[int, str | None]()
     for ticket_id, ticket in tickets.items():
-        before, here, link = states[ticket_id].unlinked_place, str(ticket.place), links[ticket.place]
+        before, here, mapping = states[ticket_id].unlinked_place, str(ticket.place), mappings[ticket.place]
         plan = plans[ticket_id]
-        if link is None and before != here and (plan.wanted or plan.additions or ticket_id in issue_rows):
+        if mapping is None and before != here and (plan.wanted or plan.additions or ticket_id in issue_rows):
             noted[ticket_id] = here
-        elif link is not None and before not in (None, here):
+        elif mapping is not None and before not in (None, here):
             noted[ticket_id] = None
             tx.journal.replay_skipped([ticket_id], Reason.NO_LINK, Reason.LINK_WAS_MADE())
             tx.statuses.give_dropped([ticket_id], Reason.NO_LINK)
-            what = What.REPLAYED_FOR_LINK(link=link.notice, tracker_project_id=link.tracker_project_id)
+            what = What.REPLAYED_FOR_LINK(link=mapping.notice, tracker_project_id=mapping.tracker_project_id)
             tx.trace.append([Step(ticket_id, what)])
     tx.statuses.note_unlinked(noted)
 
 
 def _linked(rows: Mapping[RowId, LedgerRow]) -> dict[RowId, int]:
-    """Return what the tracker has of some rows."""
+    """Return the tracker id of each linked row."""
     return {
         key: row.tracker_id
         for key, row in rows.items()
@@ -378,19 +382,19 @@ def _linked(rows: Mapping[RowId, LedgerRow]) -> dict[RowId, int]:
 
 def _members(
     tx: Transaction,
-    known: Known,
-    links: Collection[Link | None],
+    known: CachedSettings,
+    mappings: Collection[ProjectMapping | None],
     issue_rows: Collection[LedgerRow],
     people: Collection[Match],
 ) -> dict[tuple[int, int], bool]:
-    """Return which memberships are known of the linked projects and of the issues' projects."""
-    linked = {one.tracker_project_id for one in links if one}
+    """Return whether each person's membership is known, in the mapped projects and in the issues' projects."""
+    linked = {one.tracker_project_id for one in mappings if one}
     projects = linked | {row.tracker_project_id for row in issue_rows if row.tracker_project_id}
     return known.members(tx, projects, {one.person.tracker_user_id for one in people if one.person})
 
 
 def _newest(tx: Transaction, events: Sequence[Pending], newest: Mapping[int, int]) -> dict[int, KnownEvent]:
-    """Return the newest event of each ticket task of some events, whatever became of it."""
+    """Return the newest event of each ticket task, whatever its state."""
     read: dict[int, Event | Deletion] = {one.id: one.event for one in events}
     for row in tx.journal.by_ids(set(newest.values()) - read.keys()):
         if event := content_of(row):
@@ -403,18 +407,18 @@ def _newest(tx: Transaction, events: Sequence[Pending], newest: Mapping[int, int
 
 
 def as_of(tx: Transaction, work: Work, event: Event, *, administrators: bool = True) -> Work:
-    """Return the work as it would be if an earlier event of the ticket were its newest."""
+    """Return the data as it would be if an earlier event of the ticket were its newest."""
     ticket = event.ticket
     return replace(
         work,
         ticket=ticket,
-        link=tx.links.of(ticket.place) or work.link,
+        mapping=tx.mappings.of(ticket.place) or work.mapping,
         technician=tx.people.match(ticket.technician, administrators=administrators),
     )
 
 
 def _people(events: list[Pending]) -> Iterator[HelpdeskUser]:
-    """Return the helpdesk users that events name."""
+    """Yield the help desk users that events name."""
     for pending in events:
         about = pending.event.task or pending.event.addition
         yield from (one for one in (pending.event.ticket.technician, about.user if about else None) if one)

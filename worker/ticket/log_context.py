@@ -16,20 +16,20 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Fields = dict[str, Any]
 MOST_TOLD = 10
-"""Events that a line names at most: the newest."""
+"""The most events that a log line names; the newest ones."""
 
 _own: ContextVar[OwnContext | None] = ContextVar("_own", default=None)
 
 
 class OwnContext:
-    """The context of one ticket: its workflow runs, and its steps are carried out, within it.
+    """The context in which one ticket's workflow and its steps run.
 
     Args:
         ticket_id: the ticket.
-        notified_by: the traceparent of the message, if it came with an event; None: from the sweep, or traces are off.
+        notified_by: the traceparent of the queue message, or None if the sweep sent it or traces are off.
 
     Attributes:
-        context: the context itself.
+        context: the context variables.
     """
 
     def __init__(self, ticket_id: int, notified_by: str | None = None) -> None:
@@ -41,16 +41,16 @@ class OwnContext:
         self.run(self._enter, ticket_id)
 
     def run(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call a function within it."""
+        """Call a function within the context."""
         return self.context.run(do, *args, **kwargs)
 
     def end(self, *, failed: bool = False) -> None:
-        """State that the workflow has ended; it is forgotten at once, with all that it held."""
+        """End the span of the workflow; all references to the workflow's data are dropped at once."""
         self._span.end(failed=failed)
         self.context.run(_own.set, None)
 
-    def tell(self, events: Sequence[Pending]) -> Fields:
-        """Name the events that the workflow is about; return their log fields."""
+    def bind_event_fields(self, events: Sequence[Pending]) -> Fields:
+        """Add the events of the workflow to its log lines and span; return their log fields."""
         named = events[-MOST_TOLD:]
         told: Fields = {
             "event_ids": [one.id for one in named],
@@ -81,7 +81,7 @@ class OwnContext:
             bind_contextvars(trace_id=trace_id(self._span.traceparent))
 
 
-def tell(events: Sequence[Pending]) -> Fields:
-    """Name the events that the workflow is about; return their log fields; nothing outside of a context."""
+def bind_event_fields(events: Sequence[Pending]) -> Fields:
+    """Add the events of the workflow to its log lines and span; return their log fields, or {} outside a context."""
     own = _own.get()
-    return own.tell(events) if own else {}
+    return own.bind_event_fields(events) if own else {}

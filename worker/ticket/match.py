@@ -1,4 +1,4 @@
-"""Is this object of the tracker the one a claim created? Pure comparisons, with the tracker's normalisations."""
+"""Comparisons that tell whether a claim created a tracker object; pure, with the tracker's normalisations."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from shared.events.text import normalised
 from shared.notices.kinds import Kind
 from shared.values.ids import id_in, read_id
 
-ANYBODY = 2**31  # more than a tracker has users
+ANYBODY = 2**31  # more users than a tracker has
 MOST_HOURS = 1e9
 CENT = Decimal("0.01")
-SINGLE_PRECISION = 1e-5  # a database that keeps six digits of the hours moves them by less
+SINGLE_PRECISION = 1e-5  # a database that stores six digits of the hours changes them by less
 TOLD_APART_BY = {
     Kind.TICKET: ("project_id", "subject", "description"),
     Kind.TICKET_TASK: ("issue_id", "comments"),
 }
-"""Of a request body, beside its hours: where it belongs, and its texts."""
+"""The fields of a request body that identify it, apart from its hours: its place, then its texts."""
 
 NO_HOURS: frozenset[Decimal | None] = frozenset([None])
 
 
 @dataclass(frozen=True, slots=True)
 class Essence:
-    """What the tracker keeps of a creation; nothing that it may replace.
+    """The values of a creation that the tracker stores and does not replace.
 
     Attributes:
         place: tracker project of an issue; issue of a time entry or an addition.
-        subject: of an issue.
+        subject: subject of an issue.
         text: description, comment, note, or name of an attachment.
-        hours: of a time entry: all that the tracker may list for what was sent, or the one that it lists.
-        day: of a time entry; None: none was sent, and it is the day on which the tracker got it.
-        size: of an attachment, in bytes; None: it is not known.
-        tracker_id: of an attachment, its id, which is known once it is uploaded; None: it is not known.
+        hours: hours of a time entry: all values that the tracker may list for the sent one, or the listed one.
+        day: day of a time entry; None if none was sent: then it is the day on which the tracker received it.
+        size: size of an attachment in bytes; None if unknown.
+        tracker_id: id of an attachment, which is known once it is uploaded; None if unknown.
     """
 
     place: Any
@@ -51,7 +51,7 @@ class Essence:
     tracker_id: int | None = None
 
     def meets(self, other: Essence) -> bool:
-        """Return whether the two may be of one object."""
+        """Return whether the two may describe the same object."""
         mine, others = (self.place, self.subject, self.text), (other.place, other.subject, other.text)
         if_known = (
             (self.day, other.day),
@@ -64,7 +64,7 @@ class Essence:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An object of the tracker that no ledger row holds; `listed` as the tracker lists it."""
+    """A tracker object that no ledger row holds; `listed` is the object as the tracker lists it."""
 
     tracker_id: int
     author_id: int | None
@@ -76,11 +76,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A row in doubt, as far as matching needs it; times by the tracker's clock.
+    """The data of a row in doubt that matching needs; times are by the tracker's clock.
 
     Attributes:
-        refused: tracker ids that a person has said are not its own.
-        essence: of what was sent; None: the candidates' is not compared.
+        refused: tracker ids that a person has ruled out for this row.
+        essence: the essence of the sent request; None: candidates are not compared with it.
     """
 
     key: Hashable
@@ -91,12 +91,12 @@ class Doubt:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a lookup says of rows in doubt; a row in neither is absent on the tracker.
+class Resolution:
+    """The decision on rows in doubt after a lookup; a row in neither mapping is absent on the tracker.
 
     Attributes:
-        adopted: row key to the candidate that is taken for its own.
-        unclear: row key to candidates that would be its own but for their author.
+        adopted: row key to the candidate that the row adopts.
+        unclear: row key to candidates that match in everything but their author.
     """
 
     adopted: dict[Hashable, Candidate]
@@ -104,10 +104,10 @@ class Verdict:
 
 
 def sent_essence(kind: Kind, body: Mapping[str, Any], issue_id: int | None = None) -> Essence:
-    """Return what the tracker keeps of a request body.
+    """Return the essence of a request body.
 
     Args:
-        kind: what it creates.
+        kind: the kind of the object that it creates.
         body: the request.
         issue_id: the issue of an addition, which its body does not name.
     """
@@ -123,7 +123,7 @@ def sent_essence(kind: Kind, body: Mapping[str, Any], issue_id: int | None = Non
 
 
 def found_essence(kind: Kind, row: Mapping[str, Any]) -> Essence:
-    """Return the same of an object as the tracker lists it."""
+    """Return the essence of an object as the tracker lists it."""
     if kind is Kind.DOCUMENT:
         place, name = id_in(row.get("issue")), _text(row, "filename")
         return Essence(place, "", name, size=row.get("filesize"), tracker_id=row.get("id"))
@@ -138,10 +138,10 @@ def found_essence(kind: Kind, row: Mapping[str, Any]) -> Essence:
 
 
 def hours_listed_for(sent: Any) -> frozenset[Decimal | None]:
-    """Return the hours that some supported tracker may list for the hours that were sent (decision 18).
+    """Return the hours that a supported tracker version may list for the hours that were sent (decision 18).
 
-    Redmine 5.0 rounds to two decimals; 6.0 and 6.1 to whole minutes first. Near a half, what is kept in single
-    precision (MySQL) may go the other way.
+    Redmine 5.0 rounds to two decimals; 6.0 and 6.1 to whole minutes first. Near a half, a value that is stored in
+    single precision (MySQL) may be rounded the other way.
     """
     hours = _number(sent)
     near = () if hours is None else (hours * (1 - SINGLE_PRECISION), hours, hours * (1 + SINGLE_PRECISION))
@@ -149,14 +149,14 @@ def hours_listed_for(sent: Any) -> frozenset[Decimal | None]:
 
 
 def fingerprint(kind: Kind, body: Mapping[str, Any], issue_id: int | None = None) -> str:
-    """Return a hash that two creations share when the tracker's objects might not be told apart.
+    """Return a hash that is equal for creations whose tracker objects may be indistinguishable.
 
-    Hours are left out of it: which of them are equal differs between versions of the tracker, and being possibly
-    equal is not transitive (decision 18). So is the day: what was sent without one may be listed on any. A follow-up
-    and a solution of one text share it too.
+    It leaves out hours: which values are equal differs between tracker versions, and possible equality is not
+    transitive (decision 18). It leaves out the day: an entry that was sent without one may be listed on any day. A
+    follow-up and a solution with the same text also share a hash.
 
     Args:
-        kind: what it creates.
+        kind: the kind of the object that the body creates.
         body: the request.
         issue_id: the issue of an addition.
     """
@@ -172,7 +172,7 @@ def fingerprint(kind: Kind, body: Mapping[str, Any], issue_id: int | None = None
 def candidates(
     kind: Kind, rows: Sequence[Mapping[str, Any]], essences: Collection[Essence], held: Collection[int]
 ) -> list[Candidate]:
-    """Return the listed objects that may be of one of these essences and that no ledger row holds, oldest first."""
+    """Return the listed objects that match one of the essences and that no ledger row holds, oldest first."""
     found = {one.tracker_id: one for one in unheld(kind, rows, held)}
     ordered = sorted(found.values(), key=lambda one: one.tracker_id)
     return [one for one in ordered if any(one.essence and one.essence.meets(sent) for sent in essences)]
@@ -195,18 +195,18 @@ def unheld(kind: Kind, rows: Sequence[Mapping[str, Any]], held: Collection[int])
 
 
 def assign(doubts: Sequence[Doubt], found: Sequence[Candidate]) -> dict[Hashable, Candidate]:
-    """Give as many rows in doubt as possible a candidate each (a maximum matching).
+    """Assign a candidate to as many rows in doubt as possible (a maximum matching).
 
-    Rows that fewer people may be the author of choose first: a row that may also have been repeated as the API user
-    does not take the issue of a row that only the API user may have created. Then those whose day is known,
-    and those of fewer possible hours: 5430 s may be listed as 1.51 or 1.52, 5460 s only as 1.52.
+    Rows with fewer possible authors choose first: a row that may have been repeated as the API user does not take the
+    issue of a row that only the API user may have created. Next come rows with a known day, and rows with fewer
+    possible hours: 5430 s may be listed as 1.51 or 1.52, 5460 s only as 1.52.
 
     Args:
-        doubts: rows that may not be told apart, oldest claim first.
+        doubts: rows that may be indistinguishable, oldest claim first.
         found: candidates, oldest first.
 
     Returns:
-        Row key to its candidate; rows left out have none.
+        Row key to its candidate; rows without a candidate are left out.
     """
     taken: dict[int, int] = {}  # index in found -> index in doubts
 
@@ -234,17 +234,17 @@ def _choices(doubt: Doubt) -> tuple[int, bool, int]:
     )
 
 
-def settle(
+def resolve(
     doubts: Sequence[Doubt],
     found: Sequence[Candidate],
     earlier: Mapping[Any, Sequence[Candidate]] | None = None,
-) -> Verdict:
-    """Decide on rows that may not be told apart: adopted, unclear (only the author does not fit), else absent.
+) -> Resolution:
+    """Decide on rows that may be indistinguishable: adopted, unclear (only the author does not match) or absent.
 
     Args:
         doubts: the rows, oldest claim first.
         found: the candidates, oldest first.
-        earlier: row key to candidates that have the text of an earlier attempt of that row.
+        earlier: row key to candidates that match the text of an earlier attempt of that row.
     """
     adopted = assign(doubts, found)
     taken = {one.tracker_id for one in adopted.values()}
@@ -260,31 +260,31 @@ def settle(
         left = [one for one in alike if one.tracker_id not in taken and is_possible(doubt, one)]
         if doubt.key not in adopted and left:
             unclear[doubt.key] = left
-    return Verdict(adopted, unclear)
+    return Resolution(adopted, unclear)
 
 
 def fits(doubt: Doubt, candidate: Candidate) -> bool:
-    """Return whether a candidate may be what a claim created: its author is possible, its time is not before."""
+    """Return whether a claim may have created a candidate: `is_possible`, and by a possible author."""
     author_possible = not doubt.authors or candidate.author_id in doubt.authors
     return author_possible and is_possible(doubt, candidate)
 
 
 def is_possible(doubt: Doubt, candidate: Candidate) -> bool:
-    """Return whether a claim may have created a candidate, apart from its author: alike, not older, not refused."""
+    """Return whether a claim may have created a candidate, whoever its author is: equal, not older, not ruled out."""
     if doubt.essence and candidate.essence and not doubt.essence.meets(candidate.essence):
         return False
     return candidate.created_on >= doubt.since and candidate.tracker_id not in doubt.refused
 
 
 def uploaded_id(body: Mapping[str, Any]) -> int | None:
-    """Return the id of the attachment that a body attaches: its token begins with it; None: it has none yet."""
+    """Return the attachment id, with which a body's upload token begins, or None if it has no token yet."""
     for upload in (body.get("issue") or {}).get("uploads") or ():
         return read_id(str(upload.get("token", "")).partition(".")[0])
     return None
 
 
 def _file(body: Mapping[str, Any]) -> tuple[str, int | None]:
-    """Return name and size of the file that a body attaches."""
+    """Return the name and the size of the file that a body attaches."""
     uploads = (body.get("issue") or {}).get("uploads") or [{}]
     return _text(uploads[0], "filename"), (body.get("document") or {}).get("size")
 
@@ -310,17 +310,17 @@ def _number(value: Any) -> float | None:
 
 
 def _two_decimals(hours: float) -> Decimal:
-    """Round as the tracker does: what ends in five is away from zero, as written."""
+    """Round to two decimals as the tracker does: halves of the decimal notation away from zero."""
     return Decimal(str(hours)).quantize(CENT, ROUND_HALF_UP)
 
 
 def _whole_minutes(hours: float) -> Decimal:
-    """Round to minutes as the tracker does: the binary product, its halves away from zero."""
+    """Round to whole minutes as the tracker does: halves of the binary product away from zero."""
     return (Decimal(hours * 60).quantize(Decimal(1), ROUND_HALF_UP) / 60).quantize(CENT, ROUND_HALF_UP)
 
 
 def moment_of(value: Any) -> datetime | None:
-    """Return a time-stamp of the tracker; None: it is unreadable."""
+    """Return a timestamp of the tracker, or None if it is unreadable."""
     try:
         moment = datetime.fromisoformat(str(value))
         return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

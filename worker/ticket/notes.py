@@ -1,6 +1,6 @@
-"""Notes: what a follow-up or a solution of the ticket adds to its issue.
+"""Notes that a ticket's follow-ups and solutions add to its issue.
 
-The tracker leaves a note out without a word if the person may not add any.
+The tracker silently drops a note if the person may not add notes.
 """
 
 from __future__ import annotations
@@ -56,24 +56,24 @@ class NoteCreation(Addition):
             chosen = _private(chosen)
         return cls(ctx, work, asking, note.id, chosen, sender, issue)
 
-    def would(self) -> Notice:
-        """Return what trial mode says of it."""
+    def trial_notice(self) -> Notice:
+        """Return the notice that trial mode shows."""
         made = author(self.sender.person)
         if self.issue.tracker_id == NOT_CREATED:
             return Would.ADD_NOTE_TO_NEW(author=made)
         return Would.ADD_NOTE(issue_id=self.issue.tracker_id, author=made)
 
-    def nothing(self) -> Notice | None:
-        """Return that it has no text: the tracker would add none."""
+    def why_nothing(self) -> Notice | None:
+        """Return the reason if the note has no text, since the tracker would add none; else return None."""
         return None if self.text else Reason.NOTE_IS_EMPTY()
 
     @property
     def text(self) -> str:
-        """The text of the note; an empty one adds none."""
+        """The text of the note; an empty text adds no note."""
         return str(self.body["issue"].get("notes") or "").strip()
 
     async def prepared(self) -> NoteCreation:
-        """Return the same with the name in the text if the API user acts in the person's place; templates say it."""
+        """Return the note, with the person's name in its text if the API user acts for them and no template is used."""
         if not self.sender.is_withheld or self.chosen.template is not None:
             return self
         note = self.sender.about.note or _note(self.asking)
@@ -81,7 +81,7 @@ class NoteCreation(Addition):
         return replace(self, chosen=replace(self.chosen, body=body))
 
     async def add(self, attempt: int, before_send: Callable[[], None]) -> dict[str, Any]:
-        """Send it, and return the note as the tracker has it."""
+        """Send the note, and return it as the tracker has it."""
         confirm = partial(self._confirm, attempt)
         answer = await self.sender.send(self.method, self.path, self.body, before_send, confirm)
         found: dict[str, Any] = answer.object("note")
@@ -92,11 +92,11 @@ class NoteCreation(Addition):
         return found
 
     async def _confirm(self, attempt: int, call: Awaitable[Answer], person: TrackerPerson | None) -> Answer:
-        """Complete the answer to a call with the note that it is about.
+        """Add the created note to the answer of a call.
 
         Raises:
-            ImpersonationRefused, TrackerRejected: the tracker has no such note: it left it out.
-            OutcomeUnknown: it could not be read back; it may be there.
+            ImpersonationRefused, TrackerRejected: if the tracker dropped the note.
+            OutcomeUnknown: if the note could not be read back; it may exist.
         """
         answer = await call
         about: dict[str, Any] = {"status": answer.status}
@@ -111,13 +111,13 @@ class NoteCreation(Addition):
         return replace(answer, data={"note": note})
 
     async def _read_back(self, attempt: int, person: TrackerPerson | None) -> Mapping[str, Any] | None:
-        """Return the note that was just added, the newest if there are several of its text; None: there is none.
+        """Return the note that was just added, or None; if several have its text, return the newest.
 
-        If none has its text, the tracker may have changed that: then it is the only one of its author lately.
+        If none has its text, the tracker may have changed the text: then the author's only recent note counts.
 
         Raises:
-            NotYet: there is none, and another worker has the event now; or one has an unexpected author.
-            BridgeError: as any call.
+            NotYet: if there is none and another worker has the event now, or if one has an unexpected author.
+            BridgeError: as for any call.
         """
         ctx, kind = self.ctx, self.kind
         listed, answer = await additions_of(ctx, kind, self.issue.tracker_id)
@@ -149,7 +149,7 @@ class NoteCreation(Addition):
         if not found and any(one.created_on >= since for one in alike):
             raise NotYet(Reason.UNEXPECTED_AUTHOR())
         if not found:
-            await ctx.tracker.ask_whether_open()  # a key without rights is not shown private notes
+            await ctx.tracker.check_access()  # a key without rights sees no private notes
             return None
         return max(found, key=lambda one: one.tracker_id).listed
 
@@ -160,14 +160,14 @@ class NoteCreation(Addition):
 
     @classmethod
     def sent(cls, wrong: Notice | None, tracker_id: int, issue_id: int | None) -> Notice:
-        """Return how its event ended: also that it has another author than was meant."""
+        """Return the reason with which its event ends; it names a wrong author, if any."""
         made = {"note_id": tracker_id, "issue_id": issue_id}
         return (
             Reason.NOTE_SENT(**made) if wrong is None else Reason.NOTE_SENT_AS_ANOTHER(**made, because=wrong)
         )
 
-    def told(self, tracker_id: int) -> Notice:
-        """Return what the ticket history says of it."""
+    def history_notice(self, tracker_id: int) -> Notice:
+        """Return the notice for the ticket history."""
         made = {"note_id": tracker_id, "issue_id": self.issue_id}
         return What.NOTE_ADDED(**made, kind=self.kind, key=self.key)
 
@@ -185,7 +185,7 @@ class SolutionCreation(NoteCreation):
 
 
 def attached(ctx: TicketContext, work: Work, note: Note) -> dict[int, str]:
-    """Return the documents that a text shows and that the issue has, or is getting: number to file name."""
+    """Return the documents that the issue has or will get and that the text may show: number to file name."""
     names = dict(ctx.attached)
     for number in shown_documents(note.content):
         row = work.rows.get((Kind.DOCUMENT, document_key(ctx.ticket_id, number)))

@@ -1,8 +1,8 @@
-"""When unclear answers are an outage: several different tickets got one, soon one after another, and no good one came.
+"""Detection of an outage by unclear answers: several tickets got one within a short time, and no clear answer came.
 
-Each worker process counts its own, and one that finds an outage has all wait (`shared.redis.circuit_breaker`). A
-count in Redis would cost a round trip for every good answer, which ends the series. It would save only the few calls of
-those processes that have not found the outage yet.
+Each worker process counts its own, and a process that detects an outage opens the circuit breaker for all
+(`shared.redis.circuit_breaker`). A count in Redis would cost a round trip for every clear answer, which ends the
+series. It would save only the few calls of the processes that have not detected the outage yet.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import time
 from collections.abc import Callable
 
 TICKETS = 3
-"""So many tickets: the text of one, or of two, may be what the tracker fails over each time."""
+"""The number of tickets that mean an outage: the tracker may fail each time because of the text of one or two."""
 
 WINDOW_S = 60.0
-"""What lies further apart has nothing to do with one another."""
+"""Unclear answers that are further apart are unrelated."""
 
 
 class UnclearAnswers:
-    """The tickets that got an unclear answer since the last good one; for all threads of a process.
+    """The tickets that got an unclear answer since the last clear one; shared by all threads of a process.
 
     Args:
-        clock: tells monotonic seconds.
+        clock: returns monotonic seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -30,13 +30,13 @@ class UnclearAnswers:
         self._last_of: dict[int, float] = {}
 
     def good(self) -> None:
-        """Begin a new series: the tracker has given a clear answer."""
+        """Start a new series: the tracker has given a clear answer."""
         if self._last_of:
             with self._change:
                 self._last_of.clear()
 
     def unclear(self, ticket_id: int) -> bool:
-        """Count an unclear answer; return whether it is an outage by now.
+        """Count an unclear answer; return whether it now means an outage.
 
         Args:
             ticket_id: the ticket whose call got it.

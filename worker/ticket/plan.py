@@ -1,4 +1,4 @@
-"""Which events log time (SPEC section 3), or add something to the issue: pure decisions over what is known."""
+"""Which events log time (SPEC section 3) or add something to the issue: pure decisions over loaded data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event
-from shared.events.gate import closed_gate, closed_to_addition
+from shared.events.filter import why_addition_filtered, why_filtered
 from shared.events.snapshots import Document, Note, TicketTask
 from shared.notices.kinds import Kind, RowId
 from shared.notices.notice import Notice
@@ -41,15 +41,15 @@ class Pending:
 
     @property
     def row_id(self) -> RowId:
-        """The row of what it asks for on the issue: the time of a ticket task, a note or an attachment."""
+        """The id of the ledger row of the time entry, note or attachment that the event asks for."""
         if self.event.addition:
             return self.event.addition_kind, self.event.addition_key
         return Kind.TICKET_TASK, self.task.id
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """The newest event that the journal has of a ticket task, whatever became of it, in whichever ticket."""
+class KnownEvent:
+    """The newest event of a ticket task in the journal, whatever its state and its ticket."""
 
     event_id: int
     event: Event | Deletion
@@ -57,15 +57,15 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the pending events of a ticket's tasks, follow-ups, solutions and documents ask for.
+    """The plan for the pending events of a ticket's tasks, follow-ups, solutions and documents.
 
     Attributes:
-        wanted: events that ask for time to be logged, the newest of each ticket task, in their order.
-        additions: events that ask for a note or an attachment, one for each, in the order of the events.
+        wanted: events that ask for a time entry, the newest of each ticket task, in order.
+        additions: events that ask for a note or an attachment, one for each, in event order.
         skipped: event id to the reason why it sends nothing.
-        logged: event id to the time entry that was logged before.
-        added: event id to the note or attachment that was sent before.
-        superseded: event id to the event that counts of the same ticket task, follow-up, solution or document.
+        logged: event id to the time entry that was logged earlier.
+        added: event id to the note or attachment that was sent earlier.
+        superseded: event id to the event that replaces it, of the same ticket task, follow-up, solution or document.
     """
 
     wanted: list[Pending] = field(default_factory=list)
@@ -80,25 +80,25 @@ def plan_times(
     events: Sequence[Pending],
     logged: Mapping[RowId, int],
     config: PluginConfig,
-    newest: Mapping[int, Known] | None = None,
+    newest: Mapping[int, KnownEvent] | None = None,
     *,
     is_ticket_deleted: bool = False,
 ) -> Plan:
-    """Decide what each pending ticket-task event asks for.
+    """Decide what to do with each pending ticket-task event.
 
-    The newest event of a ticket task decides: whether it is Done now, and to which ticket it belongs now.
+    The newest event of a ticket task decides whether the task is Done and which ticket it belongs to.
 
     Args:
         events: the ticket's pending ticket-task events, oldest first.
-        logged: the tracker's time entry of each row that is linked.
-        config: the plugin configuration.
-        newest: ticket-task id to the newest event that is known of it.
-        is_ticket_deleted: whether the helpdesk has deleted the ticket.
+        logged: linked ledger row to its time entry.
+        config: the Redmine settings.
+        newest: ticket-task id to its newest known event.
+        is_ticket_deleted: whether the help desk has deleted the ticket.
     """
     plan = Plan()
     passing: dict[int, list[Pending]] = defaultdict(list)
     for pending in events:
-        if closed := closed_gate(pending.event, config):
+        if closed := why_filtered(pending.event, config):
             plan.skipped[pending.id] = closed
         elif pending.row_id in logged:
             plan.logged[pending.id] = logged[pending.row_id]
@@ -127,20 +127,20 @@ def plan_additions(
     *,
     is_ticket_deleted: bool = False,
 ) -> None:
-    """Decide what each pending event of a follow-up, a solution or a document asks for, and add it to the plan.
+    """Decide what to do with each pending event of a follow-up, solution or document, and add it to the plan.
 
-    Of several events of a note the newest counts. Of a document the first counts: notes after it may show it.
+    Of several events of one note the newest counts. Of a document the first counts, because later notes may show it.
 
     Args:
-        plan: what the ticket's other events ask for.
-        events: the ticket's pending events of these, oldest first.
-        added: each to the tracker's note or attachment, if it was sent.
-        config: the plugin configuration.
-        is_ticket_deleted: whether the helpdesk has deleted the ticket.
+        plan: the plan for the ticket's other events.
+        events: the ticket's pending events of follow-ups, solutions and documents, oldest first.
+        added: linked ledger row to its note or attachment.
+        config: the Redmine settings.
+        is_ticket_deleted: whether the help desk has deleted the ticket.
     """
     passing: list[Pending] = []
     for pending in events:
-        if closed := closed_to_addition(pending.event, config):
+        if closed := why_addition_filtered(pending.event, config):
             plan.skipped[pending.id] = closed
         elif pending.row_id in added:
             plan.added[pending.id] = added[pending.row_id]
@@ -159,11 +159,13 @@ def plan_additions(
             plan.additions.append(pending)
 
 
-def _overtaking(pending: Pending, newest: Mapping[int, Known], config: PluginConfig) -> Known | None:
-    """Return the newest event of a ticket task if the task has left Done, or its ticket, or GLPI since this event."""
+def _overtaking(
+    pending: Pending, newest: Mapping[int, KnownEvent], config: PluginConfig
+) -> KnownEvent | None:
+    """Return the task's newest event if the task has since left Done, changed its ticket or been deleted, else None."""
     known = newest.get(pending.task.id)
     if known is None or known.event_id == pending.id:
         return None
     elsewhere = known.event.ticket.id != pending.event.ticket.id
-    is_gone = isinstance(known.event, Deletion) or closed_gate(known.event, config) is not None
+    is_gone = isinstance(known.event, Deletion) or why_filtered(known.event, config) is not None
     return known if elsewhere or is_gone else None

@@ -1,4 +1,4 @@
-"""After a restore: is this object of the tracker the one that we made and no longer know of? Pure comparisons."""
+"""Pure comparisons that find, after a restore, an object that deskbridge created but no longer has in its ledger."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from worker.ticket.match import NO_HOURS, Candidate, Doubt, Essence, fits, sent_
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What a lookup before a creation found.
+    """The result of a lookup before a creation.
 
     Attributes:
-        own: the object that is taken for the one made before; None: there is none.
-        alike: objects that may be it, but were edited since, or have an unexpected author.
+        own: the object that is treated as the one created earlier, or None.
+        alike: objects that may be that one, but were edited since or have an unexpected author.
     """
 
     own: Candidate | None
@@ -32,15 +32,15 @@ def recall(
     held: Collection[int],
     issue_id: int | None = None,
 ) -> Recalled:
-    """Look for the object of a creation of which only the helpdesk's events are left.
+    """Find the object of a creation of which only the help desk's events are left.
 
     Args:
-        kind: what is created.
+        kind: the kind of the object.
         listed: the tracker's objects.
-        bodies: what may have been sent: the body of each snapshot, newest first.
-        who: possible authors, and since when (tracker's clock).
+        bodies: the bodies that may have been sent: one for each snapshot, newest first.
+        who: the possible authors, and the earliest time (tracker's clock).
         held: tracker ids that belong to other rows.
-        issue_id: the issue of a note.
+        issue_id: the issue of an addition.
     """
     found = sorted(
         (one for one in unheld(kind, listed, held) if one.created_on >= who.since),
@@ -60,9 +60,9 @@ def recall(
 
 
 def _is_alike(wanted: Essence, one: Candidate, *, by_author: bool) -> bool:
-    """Return whether one was edited into the other: the same place, and one of two texts (or the hours) the same.
+    """Return whether an object may be an edited version: same place, and one of two texts (or the hours) unchanged.
 
-    A note has but one text: an edited one cannot be told from others.
+    A note has only one text, so an edited note cannot be recognised.
     """
     has = one.essence
     if has is None or wanted.place != has.place:

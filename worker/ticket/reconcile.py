@@ -1,4 +1,4 @@
-"""Settles rows in doubt by asking the tracker."""
+"""Resolves rows in doubt by searching the tracker."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from shared.notices.reasons import Reason
 from shared.store.tables.ledger import LedgerRow
 from shared.store.transaction import NotUnique, Transaction
 from worker.ticket.context import TicketContext
-from worker.ticket.match import Candidate, Doubt, Verdict, candidates, fingerprint, sent_essence, settle
+from worker.ticket.match import Candidate, Doubt, Resolution, candidates, fingerprint, resolve, sent_essence
 from worker.ticket.retry import backoff, is_given_up, is_undecidable, round_delay
 from worker.ticket.search import ids_of, look_up
 
-# the tracker's clock may have been corrected since it dated what we look for (decision 6)
+# the tracker's clock may have been corrected since it dated the object that we look for (decision 6)
 CLOCK_MARGIN = timedelta(minutes=15)
 BUSY_S = 2.0
 
 
 async def reconcile(ctx: TicketContext, kind: Kind, row: LedgerRow) -> None:
-    """Bring a row in doubt to `linked`, `free` or `on_hold`, together with those that may not be told apart from it.
+    """Resolve a row in doubt to `linked`, `free` or `on_hold`, together with rows that may be indistinguishable.
 
     Args:
         ctx: the ticket's context.
-        kind: that of the row.
-        row: the row, in doubt, its settling time over.
+        kind: the kind of the row.
+        row: the row in doubt, whose settling time is over.
 
     Raises:
-        TrackerError: an outage; nothing was decided.
-        LockBusy: another worker resolves them at this moment. They stay due.
+        TrackerError: on an outage; nothing was decided.
+        LockBusy: if another worker is resolving these rows; they stay due.
     """
     shared = fingerprint(kind, row.body or {}, row.issue_id)
     async with ctx.redis.hold(f"settle:{shared}"):
@@ -85,11 +85,11 @@ async def _settle_alike(ctx: TicketContext, kind: Kind, row: LedgerRow, shared: 
         )
         for one in alike
     ]
-    await _apply(ctx, alike, settle(doubts, found, before))
+    await _apply(ctx, alike, resolve(doubts, found, before))
 
 
 def _id(row: LedgerRow) -> tuple[Kind, int]:
-    """Return what tells a row from all others: those of one text may be of two kinds."""
+    """Return the unique id of a row: rows with the same text may be of two kinds."""
     return row.kind, row.key
 
 
@@ -101,14 +101,14 @@ async def _of_earlier(
     listed: Sequence[Mapping[str, Any]],
     since: datetime,
 ) -> list[Candidate]:
-    """Return what an earlier attempt of a row may have created, with the text that it had then."""
+    """Return the objects that earlier attempts of a row may have created, with the text that it had then."""
     found: list[Candidate] = []
     for body in row.earlier or ():
         essence = sent_essence(kind, body, row.issue_id)
         place = essence.place
         rows = listed if place == within else (await look_up(ctx, kind, place, since, [essence]))[0]
         held = await ctx.db.change(partial(_holders, kind=kind, ids=ids_of(rows)))
-        # compared here already, with the text of that attempt
+        # already compared here, with the text of that attempt
         found += [replace(one, essence=None) for one in candidates(kind, rows, [essence], held)]
     return found
 
@@ -118,9 +118,9 @@ def _holders(tx: Transaction, kind: Kind, ids: list[int]) -> set[int]:
 
 
 async def _wait_for(ctx: TicketContext, alike: Sequence[LedgerRow], others: Sequence[LedgerRow]) -> None:
-    """Wait for rows of the same text that are still under way: what was found may be theirs.
+    """Wait for rows with the same text that are still in progress: the objects that were found may be theirs.
 
-    All of them become due at the same moment, so that none waits for one that waits for it.
+    All rows become due at the same moment, so that no two rows wait for each other.
     """
 
     def wait(tx: Transaction) -> None:
@@ -138,7 +138,7 @@ def _since(row: LedgerRow) -> datetime:
     return claimed_at - CLOCK_MARGIN
 
 
-async def _apply(ctx: TicketContext, alike: Sequence[LedgerRow], verdict: Verdict) -> None:
+async def _apply(ctx: TicketContext, alike: Sequence[LedgerRow], verdict: Resolution) -> None:
     def apply(tx: Transaction, row: LedgerRow) -> None:
         decisions, row_id = ctx.decisions(tx, row.kind), _id(row)
         if row_id in verdict.adopted:
@@ -155,7 +155,7 @@ async def _apply(ctx: TicketContext, alike: Sequence[LedgerRow], verdict: Verdic
         try:
             await ctx.db.change(partial(apply, row=row))
         except NotUnique:
-            continue  # its own creator linked the candidate in the meantime; the row stays in doubt
+            continue  # the candidate's own creator linked it meanwhile; this row stays in doubt
         if row.ticket_id != ctx.ticket_id:
             ctx.to_notify.add(row.ticket_id)
 

@@ -1,6 +1,6 @@
 """Requests that create a ticket's issue or a ticket task's time entry on the tracker (SPEC section 3).
 
-What is added to an issue, such as notes, is in `additions.py`.
+Additions to an issue, such as notes, are in `additions.py`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Linked(Generic[C]):
 
     Attributes:
         found: the tracker's object.
-        wrong: why its author is another than was meant.
+        wrong: why its author is not the intended one, or None.
     """
 
     creation: C
@@ -56,16 +56,16 @@ class Linked(Generic[C]):
 
 @dataclass(frozen=True)
 class Creation(ABC):
-    """One thing to be created.
+    """One object to create on the tracker.
 
     Attributes:
         ctx: the ticket's context.
-        work: what is known of the ticket.
+        work: the loaded data of the ticket.
         asking: the event that asks for it.
-        key: that of the ledger row.
-        chosen: the request body, and where it came from.
-        sender: on whose behalf.
-        issue: what a time entry or an addition is for.
+        key: the key of its ledger row.
+        chosen: the request body, and its source.
+        sender: sends it on behalf of the right person.
+        issue: the issue that a time entry or an addition belongs to.
     """
 
     kind: ClassVar[Kind]
@@ -92,14 +92,14 @@ class Creation(ABC):
 
     @property
     def path(self) -> str:
-        """Where it is sent."""
+        """The path of the request."""
         return self.kind.path
 
     async def prepared(self) -> Creation:
-        """Return it as it is sent, now that it is known as whom; nothing of it is claimed yet.
+        """Return the creation in its final form, now that its sender is known; nothing is claimed yet.
 
         Raises:
-            BridgeError: it cannot be sent now.
+            BridgeError: if it cannot be sent now.
         """
         return self
 
@@ -108,11 +108,11 @@ class Creation(ABC):
 
         Args:
             attempt: the number of the claimed attempt.
-            before_send: called right before each request leaves; what it raises stops it.
+            before_send: called right before each request is sent; an error that it raises stops the request.
 
         Raises:
-            KeyError: the answer has no object.
-            BridgeError: as `Sender.send`.
+            KeyError: if the answer has no object.
+            BridgeError: as for `Sender.send`.
         """
         answer = await self.sender.send(self.method, self.path, self.body, before_send)
         return answer.object(self.kind.wire_name)
@@ -120,22 +120,22 @@ class Creation(ABC):
     @classmethod
     @abstractmethod
     def all_linked(cls, tx: Transaction, links: Sequence[Linked[Self]]) -> list[bool]:
-        """Commit with their links what follows from them.
+        """Make the changes that are committed together with the links.
 
         Args:
             tx: the linking transaction.
-            links: what was linked, each of another ticket.
+            links: the linked creations, each of another ticket.
 
         Returns:
-            Of each, whether the ticket's newest status is given with it.
+            For each, whether it was created with the ticket's newest status.
         """
 
     @abstractmethod
     def as_of(self, event: Event) -> Creation:
-        """Return the same as an earlier event of the journal would have asked for it."""
+        """Return the same creation as an earlier event of the journal would have requested it."""
 
     def not_taken(self, found: dict[str, Any]) -> list[str]:  # noqa: ARG002
-        """Return the fields that the tracker has not as they were sent.
+        """Return the fields that the tracker did not store as they were sent.
 
         Args:
             found: the tracker's object.
@@ -148,15 +148,15 @@ class Creation(ABC):
 
     @property
     def named(self) -> list[int]:
-        """The author that the body itself names: a template may, if no person is known."""
+        """The author that the body itself names, if any; a template may name one if no person is known."""
         user_id = self.body[self.kind.wire_name].get("user_id")
         return [user_id] if isinstance(user_id, int) else []
 
     def claim(self, row: LedgerRow | None = None) -> Claim:
-        """Return what is stored before it is sent.
+        """Return the claim that is stored before the request is sent.
 
         Args:
-            row: the ledger row as it is; what its attempts sent without a clear answer is kept.
+            row: the current ledger row; bodies that its attempts sent without a clear answer are kept.
         """
         sent = [*(row.earlier or []), row.body] if row is not None and row.unclear else []
         person, administrators = self.sender.person, self.sender.administrators
@@ -168,7 +168,7 @@ class Creation(ABC):
             tracker_project_id=self.sender.project_id,
             issue_id=self.issue_id,
             body=self.body,
-            authors=sorted(possible) if administrators else [],  # the owner of the key may end as the author
+            authors=sorted(possible) if administrators else [],  # the API user may become the author
             fingerprint=fingerprint(self.kind, self.body, self.issue_id),
             earlier=_distinct([one for one in sent if one is not None and one != self.body]),
         )
@@ -186,11 +186,11 @@ class IssueCreation(Creation):
 
         Args:
             ctx: the ticket's context.
-            work: what is known of the ticket; a tracker project is linked.
+            work: the loaded data of the ticket; a project mapping applies.
             asking: the event.
-            tried: how often it was tried before.
+            tried: the number of earlier attempts.
         """
-        link = work.link
+        link = work.mapping
         assert link is not None, "the project rule comes before any creation"  # noqa: S101
         event = asking.event
         about = RenderInput(
@@ -213,29 +213,29 @@ class IssueCreation(Creation):
             ctx.attached,
         )
         chosen = choose_body(ctx, cls.operation, about, plain)
-        project_id = chosen.body["issue"]["project_id"]  # a template may send it elsewhere than the link
+        project_id = chosen.body["issue"]["project_id"]  # a template may override the mapping's project
         is_member = _is_member(ctx, work.technician, project_id)
         about = replace(about, project_id=project_id)
         sender = Sender(ctx, work.technician, about, is_member, work.administrators, tried)
         return cls(ctx, work, asking, ctx.ticket_id, chosen, sender)
 
     def as_of(self, event: Event) -> IssueCreation:
-        """Return the same as an earlier event would have asked for it."""
+        """Return the same creation as an earlier event would have requested it."""
         with self.ctx.store.transaction() as tx:
             work = as_of(tx, self.work, event, administrators=self.ctx.config.match_administrators)
         return IssueCreation.of(self.ctx, work, Pending(self.asking.id, event))
 
     def not_taken(self, found: dict[str, Any]) -> list[str]:
-        """Return the fields of the issue that the tracker left out or replaced, as its role says."""
+        """Return the fields of the issue that the tracker dropped or replaced, and watchers that are not confirmed."""
         fields = not_taken(self.body, found)
         watchers = Watchers(self.sender.project_id, watchers_of(self.body))
         if watchers.user_ids and not self.ctx.services.confirmed.is_known(watchers):
-            fields.append(WATCHERS)  # the answer does not name them: they are to be read
+            fields.append(WATCHERS)  # the answer does not list them, so they must be read
         return fields
 
     @classmethod
     def all_linked(cls, tx: Transaction, links: Sequence[Linked[Self]]) -> list[bool]:
-        """Note which status is still owed, by the map as it is now, and which fields are."""
+        """Record which status is still due by the current status map, and which fields are."""
         status_map = tx.configs.status_map()
         given, owing, is_given = (
             list[tuple[TicketContext, Desired, int | None]](),
@@ -245,7 +245,7 @@ class IssueCreation(Creation):
         for one in links:
             creation, has = one.creation, (one.found.get("status") or {}).get("id")
             ctx, state = creation.ctx, creation.work.state
-            its_map = ctx.config.status_map  # that its body was built by
+            its_map = ctx.config.status_map  # its body was built with this map
             wanted = its_map.get(creation.work.status(its_map))
             is_given.append(creation._has_its_status(has, wanted))
             if is_given[-1]:
@@ -259,22 +259,22 @@ class IssueCreation(Creation):
                 What.ISSUE_CREATED(
                     issue_id=one.found.get("id"),
                     tracker_project_id=creation.sender.project_id,
-                    link=creation.work.link.notice if creation.work.link else None,
+                    link=creation.work.mapping.notice if creation.work.mapping else None,
                     match=creation.work.technician.why,
                 )
             )
-        tx.statuses.owe(owing, status_map)
+        tx.statuses.mark_due(owing, status_map)
         newest = note_given(tx, status_map, given)
         return [one.creation.ctx.ticket_id in newest for one in links]
 
     def _has_its_status(self, has: int | None, wanted: int | None) -> bool | None:
-        """Return whether an issue has the ticket's newest status; None: it stays due, since it is not known yet.
+        """Return whether an issue has the ticket's newest status; None if that is unknown, so that it stays due.
 
-        A template's own choice stands until the ticket changes, if it is known which status the issue has.
+        A status that a template chose is kept until the ticket changes, provided that the issue's status is known.
         """
         ctx, chosen = self.ctx, self.chosen
         if Operation.ISSUE_UPDATE_STATUS in ctx.templates and not chosen.template and wanted is None:
-            return None  # the template may know what status_map lacks
+            return None  # the template may map what status_map lacks
         if has is not None and chosen.template and chosen.body["issue"].get("status_id") in (None, has):
             return True
         return wanted in (None, has)
@@ -296,10 +296,10 @@ class TimeEntryCreation(Creation):
 
         Args:
             ctx: the ticket's context.
-            work: what is known of the ticket.
+            work: the loaded data of the ticket.
             asking: the event.
             issue: the issue that it belongs to.
-            event: an earlier event of the same ticket task, to be taken in its place.
+            event: an earlier event of the same ticket task, used instead.
         """
         event = event or asking.event
         task = event.task or asking.task
@@ -310,7 +310,7 @@ class TimeEntryCreation(Creation):
             task=task,
             occurred_at=event.occurred_at,
             event_name=event.event,
-            link=work.link,
+            link=work.mapping,
             project_id=issue.project_id,
             issue_id=issue.tracker_id,
             person=match.person,
@@ -321,12 +321,12 @@ class TimeEntryCreation(Creation):
         return cls(ctx, work, asking, asking.task.id, chosen, sender, issue)
 
     def as_of(self, event: Event) -> TimeEntryCreation:
-        """Return the same as an earlier event would have asked for it."""
+        """Return the same creation as an earlier event would have requested it."""
         return TimeEntryCreation.of(self.ctx, self.work, self.asking, self.issue, event)
 
     @classmethod
     def all_linked(cls, tx: Transaction, links: Sequence[Linked[Self]]) -> list[bool]:
-        """End their events, and those of the same ticket tasks that had failed."""
+        """End their events, and failed events of the same ticket tasks."""
         ended = []
         for one in links:
             creation, asking = one.creation, one.creation.asking
@@ -345,7 +345,7 @@ class TimeEntryCreation(Creation):
 
 
 def match_of(ctx: TicketContext, user: HelpdeskUser | None, project_id: int) -> tuple[Match, bool]:
-    """Return who a helpdesk user is on the tracker, and whether their membership of a project is known."""
+    """Return the match of a help desk user on the tracker, and whether their membership of a project is known."""
     match = ctx.people.get(who(user)) if user else nobody()
     if match is None:
         with ctx.store.transaction() as tx:
@@ -354,7 +354,7 @@ def match_of(ctx: TicketContext, user: HelpdeskUser | None, project_id: int) -> 
 
 
 def _is_member(ctx: TicketContext, match: Match, project_id: int) -> bool:
-    """Return whether a person's membership is known: as it was read, or as it came to be in this pass."""
+    """Return whether a person's membership is known, from the loaded data or this pass, else from the database."""
     if match.person is None or not project_id:
         return False
     known = ctx.members.get((project_id, match.person.tracker_user_id))
@@ -365,7 +365,7 @@ def _is_member(ctx: TicketContext, match: Match, project_id: int) -> bool:
 
 
 def logged(wrong: Notice | None, **made: object) -> Notice:
-    """Return how an event ended that logged time: also that it, or its new issue, has another author than was meant."""
+    """Return the reason for an event that logged time; it names a wrong author of the time or its new issue, if any."""
     if wrong is None:
         return Reason.TIME_LOGGED(**made)
     return Reason.TIME_LOGGED_AS_ANOTHER(**made, because=wrong)

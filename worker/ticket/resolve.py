@@ -1,4 +1,4 @@
-"""What becomes of a creation that was begun earlier, or that has just got no clear answer."""
+"""Resolves creations that were started earlier, and puts in doubt those that have just got no clear answer."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ from worker.ticket.retry import backoff
 
 MOST_TURNS = 4
 SURE = 2
-"""After so many attempts without a clear answer a 5xx is about the text, where others go through in the meantime."""
+"""After this many attempts without a clear answer, a 5xx is about the text if other tickets succeed meanwhile."""
 OF_THIS_TEXT = (Detail.REFUSED_ON_THE_WAY, Detail.TOO_LARGE_ON_THE_WAY, Detail.ONLY_THIS_TEXT)
 
 
-async def settled(
+async def resolve_row(
     ctx: TicketContext, kind: Kind, key: int, row: LedgerRow | None, now: datetime
 ) -> Created | Waiting | None:
-    """Resolve what was begun, as far as its time has come.
+    """Resolve a creation that was started earlier, if it is due.
 
     Args:
         ctx: the ticket's context.
-        kind: what was begun.
-        key: that of its row.
+        kind: the kind of the creation.
+        key: the key of its row.
         row: its ledger row as just read.
         now: the database's clock.
 
     Returns:
-        The linked object, what it waits for, or None: nothing was begun, or nothing is left of it.
+        The linked object, what it waits for, or None if nothing was started or its row is free.
 
     Raises:
-        TrackerError: an outage.
+        TrackerError: on an outage.
     """
     because = row and row.notice
     for turn in range(MOST_TURNS):
         if turn and row is not None and row.state == LedgerState.FREE:
-            # what was asked about a moment ago may still arrive: it is never sent again in the same pass
+            # a request whose object was just not found may still arrive: it is never repeated in the same pass
             seconds = backoff(row.unclear or 0, random.random())  # noqa: S311 (jitter)
             return Waiting(Reason.ABSENT_ON_TRACKER(because=because), until=now + timedelta(seconds=seconds))
         if row is None or row.state == LedgerState.FREE:
@@ -66,7 +66,7 @@ async def settled(
 
 
 async def _settle(ctx: TicketContext, kind: Kind, row: LedgerRow, now: datetime) -> Waiting | None:
-    """Resolve a claimed or doubtful row if its time has come; otherwise return what it waits for."""
+    """Resolve a row that is claimed or in doubt if it is due; otherwise return what it waits for."""
     settling = ctx.settings.settling_time
     if row.state == LedgerState.CLAIMED:
         due = row.lease_until + timedelta(seconds=settling) if row.lease_until else now
@@ -84,8 +84,8 @@ async def _settle(ctx: TicketContext, kind: Kind, row: LedgerRow, now: datetime)
     return None
 
 
-async def doubt(creation: Creation, attempt: int, unclear: TrackerError) -> Waiting:
-    """Put a claim in doubt that got no clear answer; if the policy says so, give it to a person at once."""
+async def put_in_doubt(creation: Creation, attempt: int, unclear: TrackerError) -> Waiting:
+    """Put a claim without a clear answer in doubt, or on hold at once if the policy requires that."""
     ctx, kind, key = creation.ctx, creation.kind, creation.key
     settling = ctx.settings.settling_time
     cause = await _cause(creation, unclear)
@@ -110,7 +110,7 @@ async def doubt(creation: Creation, attempt: int, unclear: TrackerError) -> Wait
 
 
 async def _cause(creation: Creation, unclear: TrackerError) -> Notice:
-    """Return why no clear answer came; that it is about this text alone, where others went through in the meantime."""
+    """Return why no clear answer came, including whether only this text fails while other tickets succeed."""
     said = unclear.notice
     if not isinstance(unclear, OutcomeUnknown) or unclear.status is None:
         return said

@@ -1,10 +1,10 @@
-"""After a restore: the tracker is asked before each creation, since the journal has lost what came after the backup."""
+"""Restore mode: the tracker is searched before each creation, since the journal lost the events after the backup."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from shared.events.gate import closed
+from shared.events.filter import why_nothing_is_sent
 from shared.notices.reasons import Reason
 from shared.notices.steps import What
 from shared.store.journal.due import snapshot_of
@@ -19,18 +19,18 @@ MOST_PAGES = 500
 MARGIN = timedelta(minutes=15)
 
 
-async def look_first(creation: Creation, since: datetime) -> Created | Waiting | None:
-    """Look on the tracker for what may have been created after the backup.
+async def search_first(creation: Creation, since: datetime) -> Created | Waiting | None:
+    """Search the tracker for an object that may have been created after the backup.
 
     Args:
-        creation: what is to be created.
+        creation: the object to create.
         since: how far to look back (database clock).
 
     Returns:
-        The object that was found, what it waits for, or None: the tracker does not have it.
+        The object that was found, what it waits for, or None if the tracker does not have it.
 
     Raises:
-        TrackerError: nothing is known; nothing was changed.
+        TrackerError: if the search failed; nothing was changed.
     """
     ctx, kind, key = creation.ctx, creation.kind, creation.key
     claim = creation.claim()
@@ -47,7 +47,7 @@ async def look_first(creation: Creation, since: datetime) -> Created | Waiting |
 
 
 async def _recall(creation: Creation, since: datetime) -> Recalled:
-    """Compare with every snapshot that the journal has: which was the newest back then is not known any more."""
+    """Compare with every snapshot in the journal: it is no longer known which one was the newest at that time."""
     ctx, kind = creation.ctx, creation.kind
     forms = await _forms(creation)
     authors = {one for form in forms for one in form.claim().authors}
@@ -65,14 +65,16 @@ async def _recall(creation: Creation, since: datetime) -> Recalled:
 
 
 async def _forms(creation: Creation) -> list[Creation]:
-    """Return the creation as each event of the journal would have asked for it, newest first."""
+    """Return the creation, and how each event of the journal would have requested it, newest first."""
     ctx = creation.ctx
     rows = await ctx.db.change(lambda tx: tx.journal.find(ticket_id=ctx.ticket_id, limit=None))
     newest_first = sorted(rows, key=lambda row: row.occurred_at, reverse=True)
     events = [event for row in newest_first if (event := snapshot_of(row))]
     if creation.kind.is_on_issue:
         key = creation.asking.event.key
-        events = [event for event in events if event.key == key and not closed(event, ctx.config)]
+        events = [
+            event for event in events if event.key == key and not why_nothing_is_sent(event, ctx.config)
+        ]
     as_asked = await ctx.blocking(lambda: [creation.as_of(event) for event in events])
     return [creation, *as_asked]
 

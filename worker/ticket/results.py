@@ -1,4 +1,4 @@
-"""What came of something that was to be done. "Nothing to send" is a result, never an error."""
+"""The results of due work. "Nothing to send" is a result, never an error."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from shared.notices.notice import Notice
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """It was done on the tracker just now."""
+    """The work was just done on the tracker."""
 
     reason: Notice
 
 
 @dataclass(frozen=True, slots=True)
 class AlreadyDone:
-    """The tracker has it from before."""
+    """The work was done on the tracker earlier."""
 
     reason: Notice
 
@@ -28,7 +28,7 @@ class Skipped:
     """There is nothing to send.
 
     Attributes:
-        follows_from_settings: whether with other settings it would be sent: a link, or a mapping, is wanting.
+        follows_from_settings: whether other settings would send it, for example if a mapping is missing.
     """
 
     reason: Notice
@@ -37,14 +37,14 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """It will be done later.
+    """The work will be done later.
 
     Attributes:
         reason: what it waits for.
-        until: when to look again (database clock); None: when whatever it waits for happens.
+        until: when to try again (database clock); None: soon, or after the decision if it is on hold.
         attempt: whether an attempt was used up.
-        on_hold: the creation that a person is to decide on (`deskbridge hold list`): its kind and key.
-        follows_from_settings: whether with other settings it would not wait: trial mode is on.
+        on_hold: kind and key of the creation that a person must decide on (`deskbridge hold list`).
+        follows_from_settings: whether it would not wait with other settings, because trial mode is on.
     """
 
     reason: Notice
@@ -56,13 +56,13 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """The object that a ledger row is linked to.
+    """The tracker object that a ledger row is linked to.
 
     Attributes:
-        now: whether it was created by this very call.
-        wrong_author: why it has, since just now, another author than was meant.
-        is_status_given: whether the ticket's newest status was given with it.
-        fields: those of an issue that the tracker has not as they were sent.
+        now: whether this call created it.
+        wrong_author: why its author is not the intended one, if this call created it.
+        is_status_given: whether it was created with the ticket's newest status.
+        fields: the fields of an issue that the tracker did not store as they were sent.
     """
 
     tracker_id: int

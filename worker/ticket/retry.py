@@ -1,4 +1,4 @@
-"""When to try again: pure functions of the attempt (SPEC section 8 leaves retries to us)."""
+"""Delays and limits of retries: pure functions of the attempt (SPEC section 8 leaves retries to us)."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ def backoff(attempt: int, chance: float) -> float:
 
 
 def round_delay(rounds: int, chance: float) -> float:
-    """Return the seconds until the tracker is asked once more about something in doubt: a minute at most.
+    """Return the seconds until the tracker is searched again for a row in doubt: about a minute at most.
 
-    Asking changes nothing, and until it is answered a whole ticket waits.
+    A search changes nothing, and the whole ticket waits for its result.
 
     Args:
-        rounds: how many times it was asked without a verdict.
+        rounds: the number of searches without a decision.
         chance: as for `backoff`.
     """
     return backoff(min(rounds, SLOWEST_ROUND), chance)
 
 
 def is_undecidable(rounds: int, *, refused: bool) -> bool:
-    """Return whether a person is to decide, since the tracker was asked so often without a verdict.
+    """Return whether a person must decide on a row in doubt, after too many searches without a decision.
 
     Args:
-        rounds: how often it was asked.
-        refused: it refused the question; else it gave no clear answer, and may after an outage.
+        rounds: the number of searches.
+        refused: whether the tracker refused the search; if it gave no clear answer, it may do so after an outage.
     """
     return rounds >= (MOST_ROUNDS if refused else MOST_SILENT_ROUNDS)
 
 
 def is_given_up(unclear: int) -> bool:
-    """Return whether a creation is for a person, since so many of its attempts got no clear answer."""
+    """Return whether a person must decide on a creation, after too many attempts without a clear answer."""
     return unclear >= MOST_ATTEMPTS
 
 
 def is_exhausted(attempts: int) -> bool:
-    """Return whether an event has used up its attempts and becomes `failed`, replayable."""
+    """Return whether an event has used up its attempts, so that it becomes `failed` and can be replayed."""
     return attempts >= MOST_ATTEMPTS

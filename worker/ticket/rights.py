@@ -1,6 +1,6 @@
-"""Finds out by facts what a person may do, and so whether a 422 is about their rights (decision 27).
+"""Finds out what a person may do, to tell whether a 422 is about their rights (decision 27).
 
-The tracker answers 422 to a person who may not, and to content that it does not take, in words of any language.
+The tracker answers 422 to a person without the right and also to content that it rejects, with texts in any language.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from worker.ticket.context import TicketContext
 
 
 class Rights(Enum):
-    """What a person may do where something is to be created."""
+    """The rights of a person in the place where something is created."""
 
     ENOUGH = auto()
-    """To create it: a refusal is about what was sent."""
+    """May create it, so that a refusal is about the content."""
     NOT_MEMBER = auto()
     LACKING = auto()
-    """A member, none of whose roles may create it."""
+    """A member without a role that may create it."""
     UNSEEING = auto()
-    """May log time in the project, and does not see the issue."""
+    """Has the right in the project, but does not see the issue."""
 
 
 class Found(NamedTuple):
-    """What was found of a person's rights.
+    """The rights of a person, as read from the tracker.
 
     Attributes:
         rights: what the person may do.
-        roles: names of the roles that the person has in the project.
-        right: the name of the right that is needed.
+        roles: names of the person's roles in the project.
+        right: the name of the required right.
     """
 
     rights: Rights
@@ -62,11 +62,11 @@ async def rights_of(
         person: the person.
         login: the person's login now.
         project_id: the tracker project.
-        issue_id: the issue to which something is to be added; None: an issue is to be created.
-        needed: the right that is needed, a key of `RIGHT_TO`.
+        issue_id: the issue to which something is added; None if an issue is created.
+        needed: the required right, a key of `RIGHT_TO`.
 
     Raises:
-        TrackerError: an outage, or no clear answer.
+        TrackerError: on an outage, or without a clear answer.
     """
     path = f"/users/{person.tracker_user_id}.json"
     found = (await ctx.tracker.get(path, {"include": "memberships"})).data
@@ -94,7 +94,7 @@ async def rights_of(
 
 
 async def _may(ctx: TicketContext, roles: Iterable[int], needed: str) -> bool:
-    """Return whether one of some roles has a right."""
+    """Return whether any of the roles has the right."""
     for role_id in roles:
         if needed in await _permissions(ctx, role_id):
             return True
@@ -102,7 +102,7 @@ async def _may(ctx: TicketContext, roles: Iterable[int], needed: str) -> bool:
 
 
 async def default_role_gone(ctx: TicketContext) -> Notice | None:
-    """Return that the tracker does not have the role that people are given, as far as the cache tells."""
+    """Return a hint if the tracker does not have the default role according to the cache, else None."""
     role_id = ctx.config.default_role_id
     roles = await ctx.db.change(lambda tx: tx.metadata.of_kind(MetadataKind.ROLE))
     if role_id is None or not roles or role_id in {one.tracker_id for one in roles}:
@@ -111,10 +111,10 @@ async def default_role_gone(ctx: TicketContext) -> Notice | None:
 
 
 async def is_deleted(ctx: TicketContext, person: TrackerPerson) -> bool:
-    """Return whether a person, whose login no active user has, was deleted: a locked one is still there.
+    """Return whether a person whose login no active user has was deleted: a locked user still exists.
 
     Raises:
-        TrackerError: an outage, or no clear answer.
+        TrackerError: on an outage, or without a clear answer.
     """
     try:
         await ctx.tracker.get(f"/users/{person.tracker_user_id}.json")
@@ -124,8 +124,8 @@ async def is_deleted(ctx: TicketContext, person: TrackerPerson) -> bool:
 
 
 async def _permissions(ctx: TicketContext, role_id: int) -> frozenset[str]:
-    """Return what a role may do, as it was read within the last minute."""
-    known = ctx.known.permissions
+    """Return the permissions of a role, as they were read within the last minute."""
+    known = ctx.cached.permissions
     if role_id not in known:
         path = f"/roles/{role_id}.json"
         try:

@@ -1,4 +1,4 @@
-"""Asks the tracker for everything that a row in doubt may have created."""
+"""Searches the tracker for all objects that a row in doubt may have created."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ async def look_up(
     *,
     most_pages: int = MOST_PAGES,
 ) -> tuple[list[Listed], timedelta]:
-    """Return every object that may be the wanted one, and how far the tracker's clock is ahead of ours (at most).
+    """Return every object that may be the wanted one, and by how much at least the tracker's clock is ahead of ours.
 
-    A list that grows in the meantime hides nothing: the wanted row was there before, new rows only move it. An issue
-    is looked for in every tracker project: a person may have moved it since it was created. The notes of an issue, and
-    its attachments, come with it, all at once.
+    A list that grows while it is read hides nothing: new rows only push the wanted row back. Issues are searched for in
+    every tracker project, because a person may have moved them since. The notes and attachments of an issue are all
+    read with the issue.
 
     Args:
         ctx: the ticket's context.
-        kind: what is looked for.
+        kind: the kind of the object.
         within: tracker project in which an issue was created; issue of a time entry or an addition.
-        since: nothing that was created earlier is wanted (database clock).
-        sent: what the tracker keeps of each creation that may be found.
-        most_pages: give up after so many.
+        since: objects that were created earlier are not wanted (database clock).
+        sent: the essence of each creation that may be found.
+        most_pages: the number of pages after which the search is given up.
 
     Raises:
-        OutcomeUnknown: the list became shorter while it was read, or is too long.
-        TrackerError: as any call.
+        OutcomeUnknown: if the list became shorter while it was read, or is too long.
+        TrackerError: as for any call.
     """
     if kind.is_addition:
         return await _additions(ctx, kind, within or 0)
@@ -62,7 +62,7 @@ async def look_up(
 
 
 def ids_of(listed: Iterable[Mapping[str, Any]]) -> list[int]:
-    """Return the ids of some objects of the tracker."""
+    """Return the ids of tracker objects."""
     return [one["id"] for one in listed if isinstance(one.get("id"), int)]
 
 
@@ -75,9 +75,9 @@ def _filter(kind: Kind, within: int | None) -> dict[str, str | int]:
 async def _as_created(
     ctx: TicketContext, row: Listed, within: int | None, sent: Collection[Essence]
 ) -> Listed | None:
-    """Return a listed issue in the tracker project in which it was created; None: it was created in another one.
+    """Return a listed issue with the tracker project in which it was created, or None if that is another one.
 
-    Its journal, which says so, is read only if its text is one that is looked for.
+    The issue's journals, which show that, are read only if its text is one that is searched for.
     """
     essence = found_essence(Kind.TICKET, row)
     if essence.place == within:
@@ -89,7 +89,7 @@ async def _as_created(
 
 
 async def _was_created_in(ctx: TicketContext, issue_id: int, within: int | None) -> bool:
-    """Return whether an issue was created in a tracker project, by the first move in its journals."""
+    """Return whether an issue was created in a tracker project, according to the first move in its journals."""
     journals, _ = await _with_issue(ctx, issue_id, "journals")
     changes = [change for journal in journals for change in _dicts(journal.get("details"))]
     left = [str(change.get("old_value")) for change in changes if change.get("name") == "project_id"]
@@ -97,26 +97,26 @@ async def _was_created_in(ctx: TicketContext, issue_id: int, within: int | None)
 
 
 async def additions_of(ctx: TicketContext, kind: Kind, issue_id: int) -> tuple[list[Listed], Answer]:
-    """Return the notes of an issue, or its attachments, each with its issue, and the answer that they came with.
+    """Return the notes or attachments of an issue, each with its issue, and the answer that contained them.
 
     Raises:
-        OutcomeUnknown: the answer does not have the list.
-        TrackerError: as any call.
+        OutcomeUnknown: if the answer does not have the list.
+        TrackerError: as for any call.
     """
     rows, answer = await _with_issue(ctx, issue_id, kind.list_name)
     return [{**one, "issue": {"id": issue_id}} for one in additions_in(rows, kind)], answer
 
 
 async def _additions(ctx: TicketContext, kind: Kind, issue_id: int) -> tuple[list[Listed], timedelta]:
-    """Return what `look_up` does; a key that lost its rights would not be shown the private notes."""
-    await ctx.tracker.ask_whether_open()
+    """Do `look_up` for additions; check the key before and after, since without rights it sees no private notes."""
+    await ctx.tracker.check_access()
     additions, answer = await additions_of(ctx, kind, issue_id)
-    await ctx.tracker.ask_whether_open()
+    await ctx.tracker.check_access()
     return additions, await _offset(ctx, answer)
 
 
 async def _with_issue(ctx: TicketContext, issue_id: int, name: str) -> tuple[list[Listed], Answer]:
-    """Return a list that is read with an issue."""
+    """Return a list that is read with an issue, and the answer that contained it."""
     path = f"/issues/{issue_id}.json"
     answer = await ctx.tracker.get(path, {"include": name})
     rows = listed_with_issue(answer, name)
@@ -130,9 +130,9 @@ def _dicts(listed: Any) -> list[dict[str, Any]]:
 
 
 async def _offset(ctx: TicketContext, answer: Answer) -> timedelta:
-    """Our clock is read after the answer came, so that a slow answer can only widen the search.
+    """Return by how much the tracker's clock is ahead; ours is read last, so a slow answer only widens the search.
 
-    A bare puma sends no Date header: its clock may be anywhere near ours.
+    A bare Puma sends no Date header: its clock is assumed to be close to ours.
     """
     if answer.at is None:
         return timedelta(0)
@@ -140,7 +140,7 @@ async def _offset(ctx: TicketContext, answer: Answer) -> timedelta:
 
 
 def _is_past(kind: Kind, rows: list[Listed], since: datetime) -> bool:
-    """Issues come newest first, so that the rest of the list is older still; time entries do not."""
+    """Return whether the rest of the list is too old: issues are listed newest first, time entries are not."""
     if kind is not Kind.TICKET or not rows:
         return False
     created_on = moment_of(rows[-1].get("created_on"))

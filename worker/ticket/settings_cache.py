@@ -1,10 +1,10 @@
-"""What is sent is built from, kept in the process: read once, and again when any of it was changed (`Configs.basis`).
+"""The settings cache of a process: data that requests are built from, read again after any change (`Configs.basis`).
 
-Each change is counted, and a claim that was built from older settings counts no more. What was not found is not
-kept: a new mapping, or a person who is matched, counts at once.
+Each change is counted, and a claim that was built from an older version is invalid. Missing entries are not cached: a
+new mapping or a newly matched person counts at once.
 
-Memberships and who was seen are not counted, and may be old for as long: a person who is refused has their membership
-forgotten, and ensured again; an e-mail that another process has noted in the meantime is noted again when it comes.
+Memberships and seen users are not counted, so they may be outdated for `KEPT_S`. If a person is refused, their
+membership is forgotten and ensured again. An e-mail address that another process has stored meanwhile is stored again.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from itertools import product
 from shared.bodies.contexts import project_name
 from shared.events.place import Place
 from shared.events.snapshots import HelpdeskUser
-from shared.store.configuration.links import Link
+from shared.store.configuration.mappings import ProjectMapping
 from shared.store.configuration.matching import Match, who
 from shared.store.configuration.templates import ActiveTemplate
 from shared.store.transaction import Store, Transaction
 
 KEPT_S = 60.0
-"""No longer, since memberships, people who were seen and roles' permissions change without being counted."""
+"""The longest time, because memberships, seen users and role permissions change without being counted."""
 
 
 @dataclass
-class Known:
-    """What is known as of a number of changes; whatever is not known yet is read.
+class CachedSettings:
+    """The cached data of one settings version; data that is not cached yet is read on demand.
 
     Args:
-        basis: how many changes had been counted before any of it was read; None: it is never the same again.
-        permissions: what roles of the tracker may do, by their ids (`worker.ticket.rights`).
+        basis: the settings version before any of the data was read; None: it is never reused.
+        permissions: role id to the permissions of the tracker's role (`worker.ticket.rights`).
     """
 
     basis: int | None = None
     _read_at: float = field(default_factory=time.monotonic)
     _templates: Mapping[str, ActiveTemplate] | None = None
     _needed: tuple[tuple[int, ...], frozenset[int]] | None = None
-    _links: dict[Place, Link] = field(default_factory=dict)
+    _mappings: dict[Place, ProjectMapping] = field(default_factory=dict)
     _people: dict[tuple[int, str | None], Match] = field(default_factory=dict)
     _project_names: dict[int, str] = field(default_factory=dict)
     _members: set[tuple[int, int]] = field(default_factory=set)
@@ -48,7 +48,7 @@ class Known:
 
     @property
     def is_old(self) -> bool:
-        """Whether it is to be read again though no change was counted."""
+        """Whether the data must be read again although no change was counted."""
         return time.monotonic() - self._read_at > KEPT_S
 
     def templates(self, tx: Transaction) -> Mapping[str, ActiveTemplate]:
@@ -64,7 +64,7 @@ class Known:
         return self._needed
 
     def project_name(self, store: Store, project_id: int) -> str | None:
-        """Return the name of a tracker project; if it is not known yet, it is read in a transaction of its own."""
+        """Return the name of a tracker project, or None; if it is not cached, read it in a transaction of its own."""
         if project_id not in self._project_names:
             with store.transaction() as tx:
                 name = project_name(tx, project_id)
@@ -74,13 +74,13 @@ class Known:
         return self._project_names[project_id]
 
     def note_seen(self, tx: Transaction, users: Iterable[HelpdeskUser]) -> None:
-        """Remember the helpdesk users that events name (`People.note_seen`), unless they are known to be."""
+        """Store the help desk users that events name (`People.note_seen`), unless the cache has them."""
         tx.people.note_seen(users, self._seen)
 
     def members(
         self, tx: Transaction, projects: Collection[int], users: Collection[int]
     ) -> dict[tuple[int, int], bool]:
-        """Return of each of some tracker projects and users whether the membership is known."""
+        """Return for each pair of tracker project and user whether the membership is known."""
         wanted = set(product(projects, users))
         if unknown := wanted - self._members:
             self._members |= tx.people.members({one for one, _ in unknown}, {one for _, one in unknown})
@@ -90,20 +90,20 @@ class Known:
         """Forget a membership that the tracker's refusal made doubtful."""
         self._members.discard((project_id, user_id))
 
-    def links(self, tx: Transaction, places: Collection[Place]) -> dict[Place, Link | None]:
-        """Return the link of each of some places."""
-        if unknown := [one for one in places if one not in self._links]:
-            found = tx.links.resolve_all(unknown)
-            self._links |= {place: link for place, link in found.items() if link}
-        return {one: self._links.get(one) for one in places}
+    def mappings(self, tx: Transaction, places: Collection[Place]) -> dict[Place, ProjectMapping | None]:
+        """Return the project mapping of each place, or None."""
+        if unknown := [one for one in places if one not in self._mappings]:
+            found = tx.mappings.resolve_all(unknown)
+            self._mappings |= {place: link for place, link in found.items() if link}
+        return {one: self._mappings.get(one) for one in places}
 
     def people(
         self, tx: Transaction, users: Iterable[HelpdeskUser], *, administrators: bool
     ) -> dict[tuple[int, str | None], Match]:
-        """Return who each of some help desk users is on the tracker; new matches are pinned.
+        """Return the match of each help desk user on the tracker; new matches are pinned.
 
-        Kept is what does not hang on this transaction's commit: matches that were pinned before, or that a person
-        confirmed, and none of those that were read together with a new one.
+        Only matches that do not depend on this transaction's commit are cached: those that were pinned or confirmed
+        before. If any match is new, none of this call is cached.
         """
         wanted = {who(user): user for user in users}
         unknown = [user for key, user in wanted.items() if key not in self._people]
@@ -115,14 +115,14 @@ class Known:
 
 
 class SettingsCache:
-    """What the process knows; it is forgotten once any of it was changed."""
+    """The cached data of the process, which is discarded once the settings version changes."""
 
     def __init__(self) -> None:
-        self._known = Known()
+        self._known = CachedSettings()
 
-    def as_of(self, basis: int | None) -> Known:
-        """Return what is known as of a number of changes; of another number nothing is."""
+    def as_of(self, basis: int | None) -> CachedSettings:
+        """Return the cached data of a settings version; it is empty if the cache is too old or of another version."""
         known = self._known
         if basis is None or known.basis != basis or known.is_old:
-            known = self._known = Known(basis)
+            known = self._known = CachedSettings(basis)
         return known

@@ -17,7 +17,7 @@ from shared.notices.faults import Detail
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
 from shared.notices.steps import What
-from shared.refusals.judging import whole
+from shared.refusals.judging import as_integer
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.journal.ticket_queries import Desired
 from shared.store.transaction import Transaction
@@ -35,18 +35,18 @@ from worker.ticket.retry import is_exhausted
 
 
 async def give_status(ctx: TicketContext, work: Work, issue: Created) -> Result:
-    """Give the tracker the newest status, as the administrator, who may make any transition that some role may make.
+    """Set the newest status on the tracker as the API user, who may make any transition that some role may make.
 
     Args:
         ctx: the ticket's context.
-        work: what is known of the ticket; its status is due.
+        work: the loaded data of the ticket; its status is due.
         issue: the linked issue.
 
     Raises:
-        TrackerRejected: the tracker refused it for good, has no such status, did not take it, or never gave a clear
-            answer.
-        Outdated, LockBusy: nothing was sent; the settings were changed, or the ticket's lock was lost.
-        TrackerError: an outage.
+        TrackerRejected: if the tracker permanently refused the status, has no such status, did not apply it, or never
+            gave a clear answer.
+        Outdated, LockBusy: if the settings have changed, or the ticket's lock was lost; nothing was sent.
+        TrackerError: on an outage.
     """
     state = work.state
     try:
@@ -80,7 +80,7 @@ async def _given(ctx: TicketContext, work: Work, issue: Created) -> Result:
         raise TrackerRejected("PUT", path, detail=Detail.STATUS_NOT_THERE(tracker_status_id=status_id))
     try:
         await ctx.call_unclaimed("PUT", path, body)
-        wanted, ignored = whole(status_id), None
+        wanted, ignored = as_integer(status_id), None
         transition = _transition(ctx, work, issue, wanted)
         if wanted is not None and not (transition and ctx.services.confirmed.is_known(transition)):
             ignored = await _ignored(ctx, issue.tracker_id, wanted, transition)
@@ -113,10 +113,10 @@ async def _given(ctx: TicketContext, work: Work, issue: Created) -> Result:
 async def _ignored(
     ctx: TicketContext, issue_id: int, wanted: int, transition: Transition | None
 ) -> TrackerRejected | None:
-    """Return what says that the tracker did not take a status to whose PUT it answered well; None: it took it.
+    """Return an error if the tracker reported success for a status but did not apply it, else None.
 
     Raises:
-        TrackerError: the issue could not be read back.
+        TrackerError: if the issue could not be read back.
     """
     found = await ctx.tracker.issue(issue_id, "allowed_statuses,children,relations")
     if id_in(found.get("status")) == wanted:
@@ -130,7 +130,7 @@ async def _ignored(
 
 
 def _why_ignored(issue_id: int, found: dict[str, Any], wanted: int, known: Entry | None) -> Notice:
-    """Return why an issue has not the status that it was given, as far as the issue tells."""
+    """Return why an issue does not have the status that was sent, as far as the issue shows."""
     about = {
         "issue_id": issue_id,
         "kept": _named(found.get("status")),
@@ -157,7 +157,7 @@ def _dicts(found: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def _transition(ctx: TicketContext, work: Work, issue: Created, wanted: int | None) -> Transition | None:
-    """Return the transition to a status; None: the issue type that was sent, or the status before, is not known."""
+    """Return the transition to a status, or None if the issue type that was sent or the status before is unknown."""
     state, row = work.state, work.issue_row
     is_before_known = state.given_event_id is None or state.given_status_id is not None
     if wanted is None or not is_before_known:
@@ -172,14 +172,14 @@ def _transition(ctx: TicketContext, work: Work, issue: Created, wanted: int | No
 
 
 def _named(reference: object) -> str:
-    """Return id and name of a status in the tracker's answer."""
+    """Return the id and the name of a status in the tracker's answer."""
     name = reference.get("name") if isinstance(reference, dict) else None
     return f"{id_in(reference)} ({name})"
 
 
 @dataclass(frozen=True)
 class Given(DbOp[None]):
-    """Note that the tracker has a status."""
+    """The record that the tracker has a status."""
 
     ctx: TicketContext
     state: Desired
@@ -194,7 +194,7 @@ class Given(DbOp[None]):
 
     @classmethod
     def execute_many(cls, tx: Transaction, operations: Sequence[Self]) -> Sequence[None]:
-        """Do it for some tickets."""
+        """Record the statuses of several tickets."""
         given = [(one.ctx, one.state, one.tracker_status_id) for one in operations]
         note_given(tx, tx.configs.status_map(), given)
         return [None] * len(operations)
@@ -203,19 +203,19 @@ class Given(DbOp[None]):
 def note_given(
     tx: Transaction, status_map: Mapping[int, int], given: Sequence[tuple[TicketContext, Desired, int | None]]
 ) -> set[int]:
-    """Note which statuses the tracker has, and that others are owed if status_map was changed in the meantime.
+    """Record which statuses the tracker has, and that others are due if status_map has changed meanwhile.
 
     The person who changed it could not see what was being sent.
 
     Args:
         tx: an open transaction.
-        status_map: as it is now (`Configs.status_map`).
-        given: of each the pass, the state that it was given from, and what the map of then made of its status.
+        status_map: the current status map (`Configs.status_map`).
+        given: for each status the ticket's context, the state that it follows from, and its id on the tracker.
 
     Returns:
-        The tickets of which nothing is due.
+        The tickets for which no status is due.
     """
-    newest = tx.statuses.given_all([(ctx.ticket_id, state.event_id, has) for ctx, state, has in given])
+    newest = tx.statuses.record_set([(ctx.ticket_id, state.event_id, has) for ctx, state, has in given])
     owed = [
         ctx for ctx, state, has in given if status_map.get(state.newest_mapped(status_map)[1], has) != has
     ]
@@ -235,14 +235,14 @@ def drop(
     *,
     warning: bool = False,
 ) -> None:
-    """Give a status no more, unless a newer one comes or a person has it given again."""
+    """Do not set a status any more, unless a newer one comes or a person requests it again."""
     tx.statuses.dropped(ctx.ticket_id, state.event_id, reason)
     if issue_id is not None:
         ctx.note(What.STATUS_KEPT(issue_id=issue_id, because=reason), warning=warning)
 
 
 async def _wait(ctx: TicketContext, work: Work, unclear: TrackerError | NotYet) -> Waiting:
-    """Have the status given again, not before a call that got no clear answer can have taken effect."""
+    """Retry the status later, when a call without a clear answer can no longer take effect."""
     state = work.state
 
     def wait(tx: Transaction) -> datetime:
@@ -256,19 +256,19 @@ async def _wait(ctx: TicketContext, work: Work, unclear: TrackerError | NotYet) 
 
 
 def _is_known(work: Work, status_id: object) -> bool:
-    """Return whether the cache has a status; an empty one knows nothing."""
+    """Return whether the cache has a status; also True if it is empty, which proves nothing."""
     return not isinstance(status_id, int) or not work.statuses or status_id in work.statuses
 
 
 async def _is_there(ctx: TicketContext, status_id: int) -> bool:
-    """Return whether the tracker has a status: to a PUT with another one it answers 204, and keeps what it has."""
+    """Return whether the tracker has a status: it answers 204 to a PUT of an unknown one, and does not apply it."""
     await ctx.metadata(lambda store, lists: refresh(store, lists, MetadataKind.STATUS))
     found = await ctx.db.change(lambda tx: tx.metadata.get(MetadataKind.STATUS, status_id))
     return found is not None
 
 
 def _body(ctx: TicketContext, work: Work, issue: Created) -> Body:
-    """Return the request; its object is empty if the status is mapped to nothing."""
+    """Return the request body; its object is empty if the status is not mapped."""
     state = work.state
     owed = state.owes(ctx.config.status_map)
     about = RenderInput(
@@ -276,7 +276,7 @@ def _body(ctx: TicketContext, work: Work, issue: Created) -> Body:
         task=None,
         occurred_at=state.occurred_at,
         event_name=next((one.event.event for one in work.events if one.id == state.event_id), None),
-        link=work.link,
+        link=work.mapping,
         project_id=issue.project_id,
         issue_id=issue.tracker_id,
         person=work.technician.person,

@@ -1,9 +1,9 @@
-"""The steps of a ticket's workflow: what it awaits, and what the scheduler carries out for it.
+"""The steps of a ticket's workflow: the workflow awaits them, and the scheduler executes them.
 
-A workflow is ordinary `async def` code without asyncio: each step hands itself to the driver of the workflow, which
-sends the result back, or raises the error in the workflow. Between two steps a workflow only decides.
+A workflow is ordinary `async def` code without asyncio. Each step passes itself to the workflow's driver, which sends
+back the result or raises the error in the workflow. Between two steps a workflow only makes decisions.
 
-The methods of `TicketContext` make the steps; a workflow need not know their classes.
+The methods of `TicketContext` create the steps, so a workflow need not know their classes.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ Workflow = Coroutine["Step[Any]", Any, T]
 
 
 class Step(ABC, Generic[R]):
-    """Something that is done for one ticket."""
+    """An operation for one ticket, which its workflow awaits."""
 
     def __await__(self) -> Generator[Step[Any], Any, R]:
-        """Hand this step to the scheduler, and return its result."""
+        """Pass this step to the driver, and return its result."""
         result: R = yield self
         return result
 
     @abstractmethod
     def carry_out(self) -> R:
-        """Do it now, for this ticket alone."""
+        """Execute the step now, for this ticket alone."""
 
 
 class Starting(Step[R]):
-    """A step that starts something new: the scheduler refuses it (`NotBegun`) while it stops or the tracker is away."""
+    """A step that starts something new: the scheduler refuses it (`NotStarted`) while it stops or after an outage."""
 
 
 class RedisOp(Step[R]):
-    """An operation on Redis: one round trip serves all tickets that wait for one of the same kind."""
+    """An operation on Redis; one round trip executes all waiting operations of a class."""
 
     def carry_out(self) -> R:
-        """Do it for one ticket."""
+        """Execute the operation for one ticket."""
         (found,) = self.execute_many([self])
         if isinstance(found, Exception):
             raise found
@@ -53,52 +53,52 @@ class RedisOp(Step[R]):
     @classmethod
     @abstractmethod
     def execute_many(cls, actions: Sequence[Self]) -> Sequence[R | Exception]:
-        """Do some of a kind; return the result of each, in their order.
+        """Execute several operations of this class; return their results, in order.
 
         Raises:
-            Exception: an error of all of them.
+            Exception: if all of them fail.
         """
 
 
 class Admission(RedisOp[R], Starting[R]):
-    """The request to work on a ticket: from now on it counts which outages the process knew of."""
+    """The request to work on a ticket, which records the number of outages that the process knows of."""
 
 
 class Release(RedisOp[None]):
-    """Give a lock back."""
+    """The release of a lock."""
 
     def __init__(self, locks: Locks, held: HeldLock) -> None:
         self._locks, self._held = locks, held
 
     @classmethod
     def execute_many(cls, actions: Sequence[Self]) -> Sequence[None]:
-        """Give all of them back."""
+        """Release all of the locks in one round trip."""
         actions[0]._locks.release_all([one._held for one in actions])
         return [None] * len(actions)
 
 
 class Holding:
-    """Holds a lock that was taken, until the `async with` block ends."""
+    """Holds a lock that is already taken until the `async with` block ends."""
 
     def __init__(self, locks: Locks, held: HeldLock) -> None:
         self._locks, self._held = locks, held
 
     async def __aenter__(self) -> None:
-        """Go on: it is held."""
+        """Do nothing: the lock is held."""
 
     async def __aexit__(self, *_: object) -> None:
-        """Give it back."""
+        """Release the lock."""
         await Release(self._locks, self._held)
 
 
 class Pool(Enum):
-    """The threads that carry out a blocking function."""
+    """The thread pools for blocking functions."""
 
     TRACKER = auto()
-    """Those that call the tracker: as many as there may be calls at once."""
+    """For functions that call the tracker: one thread for each possible concurrent call."""
     HELPDESK = auto()
     NOTES = auto()
-    """For what is noted about a call that has ended: it makes no call, and waits behind none."""
+    """For bookkeeping after a call: it makes no call itself, and never queues behind one."""
     OTHERS = auto()
     """For everything else that may take long: rendering, large loads."""
 
@@ -115,16 +115,16 @@ class Blocking(Step[R]):
 
 
 class BlockingCall(Blocking[R], Starting[R]):
-    """The same, for a function that calls the tracker or the help desk."""
+    """A blocking function that calls the tracker or the help desk."""
 
 
 class Slot:
     """One of the claims that this process may have at once, held until the `async with` block ends.
 
-    What is claimed within the block finds its call free soon: the claim's lease does not run in a long queue.
+    A row that is claimed within the block soon gets a call, so its lease does not expire in a long queue.
 
     Attributes:
-        give_back: gives it back; None: it is not held.
+        give_back: releases the slot; None if it is not held.
     """
 
     def __init__(self) -> None:
@@ -139,56 +139,56 @@ class Slot:
         """Wait for the slot.
 
         Raises:
-            NotBegun: nothing new starts any more.
+            NotStarted: if nothing new may start.
         """
         await TakeSlot(self)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Give it back."""
+        """Release the slot."""
         self.release()
 
     def release(self) -> None:
-        """Give it back, if it is held."""
+        """Release the slot if it is held."""
         if self.give_back is not None:
             self.give_back()
             self.give_back = None
 
 
 class TakeSlot(Starting[None]):
-    """Wait for a slot."""
+    """The wait for a slot."""
 
     def __init__(self, slot: Slot) -> None:
         self.slot = slot
 
     def carry_out(self) -> None:
-        """Hold it: this ticket is alone."""
+        """Do nothing: a ticket that runs alone needs no slot."""
 
 
 class FileSlot(Slot):
     """One of the files that this process may hold at once, until the `async with` block ends.
 
-    It is not held if none was free soon: what waits for one keeps a ticket running that others may need.
+    If no slot becomes free soon, none is held: a ticket that waited longer would take the place of others.
     """
 
     async def __aenter__(self) -> Self:
-        """Wait a moment for it.
+        """Wait briefly for the slot.
 
         Raises:
-            NotBegun: nothing new starts any more.
+            NotStarted: if nothing new may start.
         """
         await TakeFile(self)
         return self
 
 
 class TakeFile(Starting[None]):
-    """Wait a moment for a file's slot."""
+    """The brief wait for a file's slot."""
 
     def __init__(self, slot: FileSlot) -> None:
         self.slot = slot
 
     def carry_out(self) -> None:
-        """Hold it: this ticket is alone."""
+        """Take the slot: a ticket that runs alone has no competitor."""
         self.slot.give_back = lambda: None
 
 
@@ -199,31 +199,31 @@ class TrackerCall(Starting[Answer]):
         self._client, self.request = client, request
 
     def carry_out(self) -> Answer:
-        """Send it from this thread.
+        """Send the request from this thread.
 
         Raises:
-            TrackerError: as `TrackerClient.send`.
+            TrackerError: as for `TrackerClient.send`.
         """
         return self._client.send_from_thread(self.request)
 
     async def send(self) -> Answer:
-        """Send it on the event loop.
+        """Send the request on the event loop.
 
         Raises:
-            TrackerError: as `TrackerClient.send`.
+            TrackerError: as for `TrackerClient.send`.
         """
         return await self._client.send(self.request)
 
 
 def drive(workflow: Workflow[T], error: BaseException | None = None) -> T:
-    """Run one ticket's workflow by itself: each step is carried out at once.
+    """Run one ticket's workflow alone, executing each step at once.
 
     Args:
         workflow: the workflow.
-        error: raised in the workflow; None: it goes on.
+        error: an error to raise in the workflow first; None resumes it.
 
     Raises:
-        BaseException: what the workflow does not handle.
+        BaseException: if the workflow does not handle an error.
     """
     result: Any = None
     try:

@@ -21,17 +21,17 @@ from worker.ticket import trial
 from worker.ticket.adding import Additions
 from worker.ticket.bodies import built
 from worker.ticket.context import DbOp, Services, TicketContext
-from worker.ticket.create import Begun, create
+from worker.ticket.create import ClaimedCreation, create
 from worker.ticket.error_table import Events, effect_of
 from worker.ticket.fields import give_fields
 from worker.ticket.finish import EventFinisher
 from worker.ticket.gone import ISSUE_MAY_BE_GONE, issue_gone
 from worker.ticket.impersonation import Sender
-from worker.ticket.load import Incomplete, Loaded, Much, Work, load
-from worker.ticket.log_context import tell
+from worker.ticket.load import Incomplete, Loaded, TooManyEvents, Work, load
+from worker.ticket.log_context import bind_event_fields
 from worker.ticket.plan import Pending, Plan
 from worker.ticket.requests import IssueCreation, TimeEntryCreation, logged
-from worker.ticket.resolve import settled
+from worker.ticket.resolve import resolve_row
 from worker.ticket.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
 from worker.ticket.retry import is_exhausted
 from worker.ticket.status import drop, give_status
@@ -54,12 +54,12 @@ SendToIssue = Callable[[Pending, Created], Awaitable[Result]]
 
 @dataclass(frozen=True)
 class Forwarded:
-    """The result of one pass over a ticket.
+    """The result of one sync pass over a ticket.
 
     Attributes:
-        results: what was done, in order.
-        answered: whether the tracker answered anything.
-        is_more_due: whether something has become due in the meantime, of which there may be no queue message.
+        results: the results of the work, in order.
+        answered: whether the tracker gave any clear answer.
+        is_more_due: whether more work is due now, for which there may be no queue message.
     """
 
     results: list[Result]
@@ -70,20 +70,20 @@ class Forwarded:
 async def forward(
     using: Services, ticket_id: int, lock: HeldLock, *, asks_first: bool = False, probes: bool = False
 ) -> Forwarded:
-    """Do what is due for a ticket now, once, under its lock.
+    """Do the due work of a ticket once, under its lock.
 
     Args:
-        using: what the worker works with.
+        using: the services of the worker.
         ticket_id: the ticket.
-        lock: its lock, which is given back at the end.
-        asks_first: before anything is sent the tracker is asked whether it is open: it was closed to our key, or gave
-            no clear answers.
-        probes: all other tickets wait for what the tracker answers; if nothing is to be sent, it is asked all the same.
+        lock: its lock, which is released at the end.
+        asks_first: whether to check that the tracker is open before anything is sent, because it had refused the key
+            or given no clear answers.
+        probes: whether all other tickets wait for the tracker's answer; if nothing has to be sent, it is still queried.
 
     Raises:
-        LockBusy: the lock was lost, the process is to end, or a pause began.
-        TrackerError: an outage: the tracker is unreachable, busy or closed; what is left stays pending.
-        SettingsError: the tracker is not configured.
+        LockBusy: if the lock was lost, the process is stopping or an outage has begun.
+        TrackerError: on an outage: the tracker is unreachable, busy or closed; the remaining work stays pending.
+        SettingsError: if the tracker is not configured.
     """
     ctx, results = None, list[Result]()
     try:
@@ -91,25 +91,25 @@ async def forward(
             ctx, work = await _loaded(using, ticket_id, lock)
             ctx.probes = probes
             if isinstance(work, Work | Incomplete):
-                ctx.about = tell(work.events)
+                ctx.about = bind_event_fields(work.events)
             if isinstance(work, Incomplete):
                 results = await ctx.helpdesk(using.completion.complete, ticket_id, work.events)
             elif isinstance(work, Work):
                 if asks_first:
-                    # a key without rights would create in its owner's name, and what gets no clear answer is in doubt
-                    await ctx.tracker.ask_whether_open()
+                    # a key without rights would create in its owner's name, and an unclear answer leaves a row in doubt
+                    await ctx.tracker.check_access()
                 results = await _synced(ctx, work)
             if probes and not ctx.answered:
-                await ctx.tracker.ask_whether_open()
+                await ctx.tracker.check_access()
     finally:
-        is_more_due = ctx is not None and (await Leave(ctx) or ctx.is_outdated)
+        is_more_due = ctx is not None and (await HasDueEvents(ctx) or ctx.is_outdated)
         if ctx is not None and ctx.to_notify:
             await ctx.blocking(using.notify, sorted(ctx.to_notify))
     return Forwarded(results, ctx.answered, is_more_due)
 
 
 async def _synced(ctx: TicketContext, work: Work) -> list[Result]:
-    """Carry the work out; if settings are replaced in the meantime, the rest stays due, and is loaded again."""
+    """Do the work; if the settings change meanwhile, the rest stays due and is loaded again."""
     forwarding = Forwarding(ctx, work)
     try:
         return await forwarding.carry_out()
@@ -121,21 +121,20 @@ async def _synced(ctx: TicketContext, work: Work) -> list[Result]:
 
 async def _loaded(using: Services, ticket_id: int, lock: HeldLock) -> tuple[TicketContext, Loaded]:
     ctx, work = await Load(using, ticket_id, lock)
-    if isinstance(work, Much):
+    if isinstance(work, TooManyEvents):
         return await Blocking(Pool.OTHERS, Load(using, ticket_id, lock, alone=True).carry_out)
     return ctx, work
 
 
 @dataclass(frozen=True)
-class Leave(DbOp[bool]):
-    """Return whether something is due for the ticket.
+class HasDueEvents(DbOp[bool]):
+    """A query whether the ticket has due events.
 
-    A message that came while the lock was held found it busy: so what is due now is looked for after its release.
+    A message that arrived while the lock was held found it busy, so the query runs after the lock's release.
     """
 
     ctx: TicketContext
     lane: ClassVar[Literal["write", "read"]] = "read"
-    linger: ClassVar[bool] = True
     durable: ClassVar[bool] = False
     order: ClassVar[int] = 1
 
@@ -144,21 +143,21 @@ class Leave(DbOp[bool]):
 
     @classmethod
     def execute_many(cls, tx: Transaction, operations: Sequence[Self]) -> Sequence[bool]:
-        """Do it for some tickets."""
+        """Query several tickets in one statement."""
         due = tx.journal.have_due([one.ctx.ticket_id for one in operations])
         return [one.ctx.ticket_id in due for one in operations]
 
 
 @dataclass(frozen=True)
 class Load(DbOp[tuple[TicketContext, Loaded]]):
-    """Read all that a ticket's workflow needs to know, and move its snapshot to its newest event."""
+    """An operation that reads all data of a ticket's workflow, and moves its snapshot to its newest event."""
 
     using: Services
     ticket_id: int
     lock: HeldLock
     alone: bool = False
     lane: ClassVar[Literal["write", "read"]] = "read"
-    durable: ClassVar[bool] = False  # it follows from the journal
+    durable: ClassVar[bool] = False  # it can be repeated from the journal
 
     def owner(self) -> Services:
         return self.using
@@ -167,11 +166,11 @@ class Load(DbOp[tuple[TicketContext, Loaded]]):
     def execute_many(
         cls, tx: Transaction, operations: Sequence[Self]
     ) -> Sequence[tuple[TicketContext, Loaded]]:
-        """Read what the workflows of some tickets need to know, in as many statements as for one."""
+        """Load several tickets, in as many statements as for one."""
         using, settings = operations[0].using, operations[0].using.settings
         config, tracker = using.connect(tx)
         basis = tx.configs.basis
-        known = using.kept.as_of(basis)
+        known = using.settings_cache.as_of(basis)
         templates = known.templates(tx)
         ids, alone = [one.ticket_id for one in operations], operations[0].alone
         works = load(tx, ids, settings.settling_time, config, known, alone=alone)
@@ -179,7 +178,7 @@ class Load(DbOp[tuple[TicketContext, Loaded]]):
         for one in operations:
             work = works[one.ticket_id]
             ctx = TicketContext(
-                using, one.ticket_id, config, tracker, one.lock, templates, known=known, basis=basis
+                using, one.ticket_id, config, tracker, one.lock, templates, cached=known, basis=basis
             )
             if isinstance(work, Work):
                 ctx.people.update(work.people)
@@ -193,7 +192,7 @@ class Forwarding:
 
     Args:
         ctx: the ticket's context.
-        work: what is known of the ticket.
+        work: the loaded data of the ticket.
     """
 
     def __init__(self, ctx: TicketContext, work: Work) -> None:
@@ -201,8 +200,8 @@ class Forwarding:
         self._work = work
         self._events = EventFinisher(ctx, work.now)
         self._additions = Additions(ctx, work, self._events)
-        self._begun: Begun | None = None  # the first time entry, if it was claimed with its issue's link
-        self._planned: dict[int, Notice] = {}  # in trial mode: the issue that an event would have created
+        self._begun: ClaimedCreation | None = None  # the first time entry, if claimed with its issue's link
+        self._planned: dict[int, Notice] = {}  # in trial mode, by event: the issue that it would create
 
     @property
     def results(self) -> list[Result]:
@@ -210,11 +209,11 @@ class Forwarding:
         return self._events.results
 
     async def carry_out(self) -> list[Result]:
-        """Decide, then do; return the results, in order."""
+        """End the events that send nothing, then send; return the results, in order."""
         work, plan = self._work, self._work.plan
         await self._end_what_sends_nothing(plan)
-        wanted = [] if work.link is None else await self._with_attempts_left(plan.wanted)
-        additions = [] if work.link is None else await self._with_attempts_left(plan.additions)
+        wanted = [] if work.mapping is None else await self._with_attempts_left(plan.wanted)
+        additions = [] if work.mapping is None else await self._with_attempts_left(plan.additions)
         issue = await self._issue(wanted)
         if isinstance(issue, Created):
             if (issue.fields or work.state.fields_due) and not self._ctx.config.trial:
@@ -240,21 +239,21 @@ class Forwarding:
             await events.supersede([event_id], other(event_id=other_id))
         if work.is_deleted:
             await events.end(_ids(work.ticket_events), Skipped(Reason.TICKET_DELETED()))
-        elif work.link is None:
+        elif work.mapping is None:
             no_link = Skipped(Reason.NO_LINK(), follows_from_settings=True)
             await events.end(_ids(plan.wanted + plan.additions + work.ticket_events), no_link)
         if not work.is_complete:
             await self._ctx.db.change(partial(self._supersede_unread, plan))
 
     def _supersede_unread(self, plan: Plan, tx: Transaction) -> None:
-        """End older events that were not read: left due, they would come up again at once."""
+        """End older events that were not loaded: if they stayed due, they would be loaded again at once."""
         for one in plan.wanted:
             tx.journal.supersede_older(one.id, Reason.NEWER_TASK_EVENT(event_id=one.id))
         for newest in self._work.ticket_events[-1:]:
             tx.journal.supersede_older(newest.id, Reason.NEWER_TICKET_EVENT(event_id=newest.id))
 
     async def _with_attempts_left(self, wanted: list[Pending]) -> list[Pending]:
-        """Fail events that have used up their attempts, unless something that was begun is still in doubt."""
+        """Fail events without attempts left, unless their creation is claimed or in doubt; return the others."""
         left = []
         for one in wanted:
             settling = self._work.is_issue_unsettled or one.row_id in self._work.unsettled
@@ -265,7 +264,7 @@ class Forwarding:
         return left
 
     async def _give_up(self, one: Pending) -> None:
-        """Fail an event with the cause for which its last attempt failed."""
+        """Fail an event, and name the cause of its last failed attempt."""
 
         def cause(tx: Transaction) -> Notice | None:
             stored = tx.journal.get(one.id)
@@ -275,7 +274,7 @@ class Forwarding:
         await self._events.fail([one.id], Reason.GAVE_UP(count=one.attempts, because=because))
 
     async def _issue(self, asking: list[Pending]) -> Created | Waiting | None:
-        """Return the ticket's issue, created if an event asks for it; None: there is none."""
+        """Return the ticket's issue, created if an event needs it, or what it waits for; None if there is none."""
         if not asking and self._work.issue_row is None:
             return None
         outcome = await self._attempt(asking, self._settled_or_new_issue(asking))
@@ -285,7 +284,7 @@ class Forwarding:
 
     async def _settled_or_new_issue(self, asking: list[Pending]) -> Created | Waiting | None:
         ctx, work = self._ctx, self._work
-        outcome = await settled(ctx, Kind.TICKET, ctx.ticket_id, work.issue_row, work.now)
+        outcome = await resolve_row(ctx, Kind.TICKET, ctx.ticket_id, work.issue_row, work.now)
         if outcome or not asking:
             return outcome
         await self._additions.name_pictures()
@@ -296,7 +295,7 @@ class Forwarding:
         return outcome
 
     async def _not_created(self, sender: Sender) -> Created:
-        """Return what stands for an issue that trial mode does not create; one event alone says so."""
+        """Return a placeholder for the issue that trial mode does not create; only one event reports the creation."""
         ctx = self._ctx
         first = await ctx.db.change(lambda tx: tx.journal.first_pending_task(ctx.ticket_id))
         if first is not None:
@@ -311,7 +310,7 @@ class Forwarding:
         if begun is not None:
             outcome, _ = await create(begun.creation, row, begun.attempt)
         else:
-            outcome = await settled(ctx, Kind.TICKET_TASK, task_id, row, work.now)
+            outcome = await resolve_row(ctx, Kind.TICKET_TASK, task_id, row, work.now)
         if outcome is None:
             creation = await built(ctx, TimeEntryCreation.of, ctx, work, asking, issue)
             if ctx.config.trial:
@@ -329,7 +328,7 @@ class Forwarding:
         return AlreadyDone(logged(noted.notice if noted else issue.wrong_author, **made))
 
     async def _add_to(self, issue: Created, wanted: list[Pending], additions: list[Pending]) -> None:
-        """Add to the issue what events ask for, in their order; an addition that waits lets later ones wait."""
+        """Send time entries, notes and attachments in event order; if an addition waits, later ones wait too."""
         is_any = additions or self._work.state.notes_wait
         first = await self._additions.first(issue, additions) if is_any else []
         place = {one.id: number for number, one in enumerate(self._work.events)}
@@ -339,10 +338,10 @@ class Forwarding:
                 await self._send(asking, issue, self._time_entry)
             elif not is_waiting or self._ctx.config.trial:
                 is_waiting = await self._send(asking, issue, self._additions.addition)
-        # those that were not sent stay due: they are sent in the next pass, or wait there for those before them
+        # additions that were not sent stay due: the next pass sends them, or has them wait for earlier ones
 
     async def _send(self, asking: Pending, issue: Created, send: SendToIssue) -> bool:
-        """Send something to the issue, and end its event; tell whether that waits, so that later additions wait too."""
+        """Send something to the issue, and end its event; return whether later additions must wait for it."""
         before = len(self.results)
         result = await self._attempt([asking], self._unless_gone(asking, issue, send))
         if isinstance(result, Sent):
@@ -352,7 +351,7 @@ class Forwarding:
         return any(isinstance(one, Waiting) and one.on_hold is None for one in self.results[before:])
 
     async def _unless_gone(self, asking: Pending, issue: Created, send: SendToIssue) -> Result:
-        """Send something to the issue; if the tracker refuses it because the issue is gone, it waits for a person."""
+        """Send something to the issue; if the tracker refuses it because the issue is gone, wait for a decision."""
         try:
             return await send(asking, issue)
         except TrackerRejected as rejection:
@@ -362,30 +361,30 @@ class Forwarding:
             raise
 
     async def _settle(self, attempted: set[RowId]) -> None:
-        """Resolve what was begun on the issue earlier and no pending event asks for."""
+        """Resolve unfinished creations on the issue that this pass has not attempted."""
         for (kind, key), row in self._work.unsettled.items():
             if (kind, key) not in attempted:
-                await self._attempt([], settled(self._ctx, kind, key, row, self._work.now))
+                await self._attempt([], resolve_row(self._ctx, kind, key, row, self._work.now))
 
     async def _status(self, issue: Created | Waiting | None) -> None:
-        """Give the newest status if it is due, and end the ticket updates."""
+        """Set the newest status if it is due, and end the ticket updates."""
         ctx, work, events, state = self._ctx, self._work, self._events, self._work.state
         if work.is_deleted:
             if state.status_due and work.issue_row is not None:
                 dropping = partial(drop, ctx, state, work.issue_row.tracker_id, Reason.TICKET_DELETED())
                 await ctx.db.change(dropping)
             return
-        if work.link is None:
+        if work.mapping is None:
             if state.status_due and work.issue_row is not None:
                 issue_id = work.issue_row.tracker_id
                 await ctx.db.change_if_current(partial(drop, ctx, state, issue_id, Reason.NO_LINK()))
             return
         is_given = isinstance(issue, Created) and issue.is_status_given
-        if not work.is_issue_linked and not is_given:  # to have come to its issue may have settled it
+        if not work.is_issue_linked and not is_given:  # linking the issue may have changed it
             now = await ctx.db.change(lambda tx: tx.statuses.get(ctx.ticket_id))
             state = now or state
         desired, status = state.newest_mapped(ctx.config.status_map)
-        if Operation.ISSUE_UPDATE_STATUS in ctx.templates:  # it may know what status_map lacks
+        if Operation.ISSUE_UPDATE_STATUS in ctx.templates:  # it may map what status_map lacks
             desired = state.event_id
         newest = [one.id for one in work.ticket_events if one.id == desired]
         unmapped = [one.id for one in work.ticket_events if one.id == state.event_id != desired]
@@ -421,7 +420,7 @@ class Forwarding:
                     await events.end(newest, given)
 
     async def _without_issue(self) -> Result:
-        """Return what becomes of a ticket update if nothing due asks for an issue; in trial mode one may wait."""
+        """Return the result of a ticket update without an issue: skipped, or waiting if trial mode plans the issue."""
         ctx = self._ctx
         if ctx.config.trial:
             waiting = await ctx.db.change(lambda tx: tx.journal.first_pending_task(ctx.ticket_id))
@@ -430,7 +429,7 @@ class Forwarding:
         return Skipped(Reason.NO_ISSUE())
 
     async def _attempt(self, events: list[Pending], doing: Awaitable[T]) -> T | None:
-        """Do something; an error does to its events what the table of errors says."""
+        """Await an action; if it fails, do with its events what the error table says."""
         try:
             return await doing
         except BridgeError as error:
@@ -450,7 +449,7 @@ class Forwarding:
 
 
 def _superseding(addition: Event | None) -> Reason:
-    """Return the code that says which other event counts: of an addition, or of a ticket task."""
+    """Return the reason code of a superseded event: of an addition, or if None of a ticket task."""
     if addition is None:
         return Reason.NEWER_TASK_EVENT
     return Reason.NEWER_NOTE_EVENT if addition.document is None else Reason.EARLIER_DOCUMENT_EVENT

@@ -1,4 +1,4 @@
-"""The tracker as the workflow of a ticket sees it: calls that are awaited, and what is read in several of them."""
+"""The tracker as a ticket's workflow sees it: calls to await, and reads that take several calls."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shared.errors import NotBegun, NotYet, OutcomeUnknown, TrackerRejected
+from shared.errors import NotStarted, NotYet, OutcomeUnknown, TrackerRejected
 from shared.notices.faults import Detail, Fault
 from shared.notices.kinds import Kind
 from shared.tracker.answers import Answer
@@ -21,11 +21,11 @@ ENOUGH_ROWS = Callable[[list[Listed], Answer], Awaitable[bool]]
 
 @dataclass(frozen=True)
 class TicketTracker:
-    """Makes the calls of one ticket.
+    """Makes the tracker calls of one ticket.
 
     Attributes:
-        client: makes the calls.
-        observe: is given each call once it has ended.
+        client: the tracker client.
+        observe: receives each call once it has ended.
         check_lock: raises `LockBusy` if the ticket's lock was lost.
         reads_only: whether trial mode is on.
     """
@@ -45,36 +45,36 @@ class TicketTracker:
         login: str | None = None,
         before_send: Callable[[], None] | None = None,
         expected: Collection[int] = (),
-        has_turn: bool = False,
+        has_waited: bool = False,
     ) -> TrackerCall:
         """Make one call; the arguments are those of `Request`.
 
         Raises:
-            NotBegun: nothing new starts any more, or trial mode is on and the call is no GET; nothing was sent.
-            TrackerError: as `TrackerClient.send`.
+            NotStarted: if nothing new may start, or trial mode is on and the call is not a GET; nothing was sent.
+            TrackerError: as for `TrackerClient.send`.
         """
         if self.reads_only and method != "GET":
-            raise NotBegun(Fault.TRIAL_SENDS_NOTHING(method=method, path=path))
+            raise NotStarted(Fault.TRIAL_SENDS_NOTHING(method=method, path=path))
         return TrackerCall(
             self.client,
-            Request(method, path, body, params, login, before_send, self.observe, expected, has_turn),
+            Request(method, path, body, params, login, before_send, self.observe, expected, has_waited),
         )
 
     async def upload(self, file: Upload, name: str, login: str | None) -> Answer:
-        """Upload a file that is attached later; without that the tracker drops it.
+        """Upload a file to attach later; the tracker drops files that are not attached.
 
         Args:
-            file: the file; the rate limit was waited for.
+            file: the file; the caller has already waited for the rate limiter.
             name: its name on the tracker.
-            login: the person on whose behalf it is made; None: the API user, as by `call_as_api_user`.
+            login: the login of the person to act as; None: the API user, as in `call_as_api_user`.
 
         Raises:
-            NotBegun: as `call`.
-            NotYet, TrackerClosed: as `call_as_api_user`.
-            TrackerError: as `TrackerClient.send`.
+            NotStarted: as for `call`.
+            NotYet, TrackerClosed: as for `call_as_api_user`.
+            TrackerError: as for `TrackerClient.send`.
         """
         if self.reads_only:
-            raise NotBegun(Fault.TRIAL_SENDS_NOTHING(method="POST", path=UPLOADS))
+            raise NotStarted(Fault.TRIAL_SENDS_NOTHING(method="POST", path=UPLOADS))
         request = Request(
             "POST",
             UPLOADS,
@@ -85,8 +85,8 @@ class TicketTracker:
             upload=file,
         )
 
-        def made(has_turn: bool) -> TrackerCall:
-            return TrackerCall(self.client, replace(request, has_turn=has_turn))
+        def made(has_waited: bool) -> TrackerCall:
+            return TrackerCall(self.client, replace(request, has_waited=has_waited))
 
         return await (self._as_api_user(made, True) if login is None else made(True))
 
@@ -98,97 +98,97 @@ class TicketTracker:
         before_send: Callable[[], None] | None = None,
         *,
         expected: Collection[int] = (),
-        has_turn: bool = False,
+        has_waited: bool = False,
     ) -> Answer:
-        """Make a call that needs a right of the API user: a 403 counts only if it comes again while the API is on.
+        """Make a call that needs a right of the API user; a 403 counts only if it repeats while the API is on.
 
-        A REST API that is switched off answers 403, too, and may be on again by the time that anyone asks.
+        A REST API that is switched off also answers 403, and may be on again when that is checked.
 
         Raises:
-            NotYet: refused, and whether the API was on is not known.
-            TrackerClosed: the key is refused, or the API is off.
-            TrackerError: as any call.
+            NotYet: if the call was refused, and it is unknown whether the API was on.
+            TrackerClosed: if the key is refused, or the API is off.
+            TrackerError: as for any call.
         """
 
-        def made(has_turn: bool) -> TrackerCall:
+        def made(has_waited: bool) -> TrackerCall:
             return self.call(
-                method, path, body=body, before_send=before_send, expected=expected, has_turn=has_turn
+                method, path, body=body, before_send=before_send, expected=expected, has_waited=has_waited
             )
 
-        return await self._as_api_user(made, has_turn)
+        return await self._as_api_user(made, has_waited)
 
-    async def _as_api_user(self, made: Callable[[bool], TrackerCall], has_turn: bool) -> Answer:
-        """Do what `call_as_api_user` does with a call that is made of whether the rate limit was waited for."""
+    async def _as_api_user(self, made: Callable[[bool], TrackerCall], has_waited: bool) -> Answer:
+        """Do what `call_as_api_user` does; `made` returns the call, given whether the rate limiter was waited for."""
         try:
-            return await made(has_turn)
+            return await made(has_waited)
         except TrackerRejected as rejection:
             if rejection.status != FORBIDDEN:
                 raise
             refusal = rejection
         try:
-            await self.ask_whether_open()
+            await self.check_access()
         except OutcomeUnknown as unclear:
             raise NotYet(Fault.OPENNESS_UNKNOWN(refusal=refusal.notice, because=unclear.notice)) from None
         return await made(False)
 
-    async def take_turn(self) -> None:
-        """Wait for the rate limit, for the next call: a claim's lease does not wait for it.
+    async def wait_for_rate_limit(self) -> None:
+        """Wait for the rate limiter before the next call, so that a claim's lease does not run meanwhile.
 
         Raises:
-            LockBusy: the ticket's lock was lost in the meantime.
+            LockBusy: if the ticket's lock was lost meanwhile.
         """
         if self.client.is_limited:
-            await BlockingCall(Pool.TRACKER, self.client.take_turn)
+            await BlockingCall(Pool.TRACKER, self.client.wait_for_rate_limit)
         self.check_lock()
 
     def get(self, path: str, params: Params | None = None) -> TrackerCall:
         """Read something as the API user.
 
         Raises:
-            TrackerError: as any call.
+            TrackerError: as for any call.
         """
         return self.call("GET", path, params=params)
 
-    async def ask_whether_open(self) -> None:
+    async def check_access(self) -> None:
         """Make sure that the tracker accepts the key.
 
         Raises:
-            TrackerClosed: it refuses the key, or its REST API is off.
-            TrackerError: as any call.
+            TrackerClosed: if it refuses the key, or its REST API is off.
+            TrackerError: as for any call.
         """
         await self.get(USERS, {"limit": 1})
 
     async def search(
         self, path: str, name: str, params: Params, *, enough: ENOUGH_ROWS, most_pages: int = MOST_PAGES
     ) -> list[Listed]:
-        """Read a list page by page until a page is enough, or to its end.
+        """Read a list page by page, until a page is enough or the list ends.
 
         Args:
-            path: where it is.
+            path: the path of the list.
             name: its name in the answer.
-            params: query parameters; new rows must come where they only push older ones further on.
-            enough: is given the rows of each page, and its answer; True: what is looked for is on no later page.
+            params: query parameters; they must sort the list so that new rows only push older ones back.
+            enough: receives the rows of each page, and its answer; returns True if no later page has the wanted rows.
             most_pages: how many pages are read at most.
 
         Raises:
-            ListChanged: it became shorter in the meantime.
-            OutcomeUnknown: it is too long.
-            TrackerError: as any call.
+            ListChanged: if the list became shorter meanwhile.
+            OutcomeUnknown: if the list is too long.
+            TrackerError: as for any call.
         """
-        await self.ask_whether_open()
+        await self.check_access()
         search = PageSearch(path, name, params, most_pages)
         while not search.is_over:
             answer = await self.get(path, search.page())
             if await enough(search.take(answer), answer):
                 search.is_over = True
-        await self.ask_whether_open()
+        await self.check_access()
         return search.found
 
     async def find(self, path: str, name: str, tracker_id: int, params: Params) -> Listed | None:
-        """Return the row of an id in a list; None: the list does not have it.
+        """Return the row of an id in a list, or None if the list does not have it.
 
         Raises:
-            TrackerError: as `search`.
+            TrackerError: as for `search`.
         """
 
         async def is_there(rows: list[Listed], _: Answer) -> bool:
@@ -202,11 +202,11 @@ class TicketTracker:
 
         Args:
             issue_id: the issue.
-            include: what more of it than its fields.
+            include: the associated data to read besides its fields.
 
         Raises:
-            OutcomeUnknown: the answer has no issue.
-            TrackerError: as any call.
+            OutcomeUnknown: if the answer has no issue.
+            TrackerError: as for any call.
         """
         path = f"/issues/{issue_id}.json"
         found = (await self.get(path, {"include": include} if include else None)).data

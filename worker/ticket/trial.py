@@ -1,9 +1,9 @@
-"""Trial mode: each event is planned as usual, and waits with what would be done for it; nothing is sent.
+"""Trial mode: each event is planned as usual, and waits with the planned action as its reason; nothing is sent.
 
 An event is planned again after `AGAIN`, since other settings lead to another plan. When trial mode is switched off, all
-of them are due at once, or dropped (`producer.admin.configuration.trial`).
+waiting events are due at once, or dropped (`producer.admin.configuration.trial`).
 
-The plan is one protection. The other is in `TicketTracker.call`: it refuses every request but a GET.
+The plan is one protection. The other is in `TicketTracker.call`, which refuses every request except a GET.
 """
 
 from __future__ import annotations
@@ -22,42 +22,42 @@ from worker.ticket.results import Created, Waiting
 
 AGAIN = timedelta(minutes=15)
 NOT_CREATED = 0
-"""Stands for the number of an issue that trial mode does not create."""
+"""The placeholder for the id of an issue that trial mode does not create."""
 
 
 def planned(ctx: TicketContext, now: datetime, would: Notice, also: Notice | None = None) -> Waiting:
-    """Return that an event waits, and what would be done for it.
+    """Return the result for an event that waits in trial mode, with the planned action.
 
     Args:
         ctx: the ticket's context.
         now: the database's clock when the ticket was loaded.
-        would: a code of `Would`.
-        also: what would be done after it.
+        would: the planned action, with a code of `Would`.
+        also: the action that is planned after it.
     """
     reason = Reason.TRIAL_MODE(would=would, also=also)
     return Waiting(reason, until=ctx.now(now) + AGAIN, follows_from_settings=True)
 
 
 async def new_issue(ctx: TicketContext, project_id: int, person: TrackerPerson | None) -> Notice:
-    """Return that an issue would be created.
+    """Return the notice that an issue would be created.
 
     Args:
         ctx: the ticket's context.
         project_id: the Redmine project.
-        person: its author; None: the API user.
+        person: its author, or None for the API user.
     """
     project = await _name(ctx, MetadataKind.PROJECT, project_id)
     return Would.CREATE_ISSUE(project=project, author=author(person))
 
 
 def time_entry(body: Body, task: TicketTask, issue: Created, person: TrackerPerson | None) -> Notice:
-    """Return that time would be logged.
+    """Return the notice that time would be logged.
 
     Args:
-        body: the request.
+        body: the request body.
         task: the ticket task.
-        issue: its issue; `NOT_CREATED`: the new one.
-        person: whose time it is; None: the API user's.
+        issue: its issue; `NOT_CREATED` means the new one.
+        person: the person whose time it is, or None for the API user.
     """
     sent = body["time_entry"]
     written, day = sent.get("hours"), sent.get("spent_on")
@@ -72,12 +72,12 @@ def time_entry(body: Body, task: TicketTask, issue: Created, person: TrackerPers
 
 
 async def update(ctx: TicketContext, issue_id: int, status_id: object) -> Notice:
-    """Return that an issue would be updated.
+    """Return the notice that an issue would be updated.
 
     Args:
         ctx: the ticket's context.
         issue_id: the issue.
-        status_id: its new status; None: it keeps its own.
+        status_id: its new status, or None if it keeps its own.
     """
     if status_id is None:
         return Would.UPDATE_ISSUE(issue_id=issue_id)
@@ -93,5 +93,5 @@ async def _name(ctx: TicketContext, kind: MetadataKind, number: int) -> str:
 
 
 def author(person: TrackerPerson | None) -> str | Notice:
-    """Return who would be the author; None: the API user."""
+    """Return the login of the author, or the notice for the API user if the person is None."""
     return Would.AS_API_USER() if person is None else person.login

@@ -214,7 +214,7 @@ class AccountStore:
         """
         return self._proven(name, password) is not None
 
-    def begin_anew(self, name: str) -> str:
+    def start_session(self, name: str) -> str:
         """Start a session for a user who was authenticated in another way; return its cookie value.
 
         Raises:
@@ -268,7 +268,7 @@ class AccountStore:
                 self.add(name, None, right or Right.VIEWER)
             elif right is not None and account.right != right:
                 self.set_right(name, right)
-        return self.begin_anew(name)
+        return self.start_session(name)
 
     def device_of(self, session: str) -> str | None:
         """Return a value that marks a browser as known to an account, or None without a session or password.
@@ -312,7 +312,7 @@ class AccountStore:
             tx.changes.note(Did.SIGNED_IN())
         return session
 
-    def whose(self, session: str) -> SignedIn | None:
+    def user_of_session(self, session: str) -> SignedIn | None:
         """Return the user of a session, or None if it is over."""
         with self._store.transaction() as tx:
             account = tx.accounts.in_session(digest(session), IDLE_S)

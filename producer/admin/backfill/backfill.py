@@ -19,7 +19,7 @@ from shared.notices.invalid import Invalid, Unimported
 from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
 from shared.notices.refusals import Refusal
-from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.mappings import MappingKind, ProjectMapping
 from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.values.ids import read_id
 
@@ -36,11 +36,11 @@ COLUMNS = (
 )
 USER: Literal["user"] = "user"
 """A user mapping: help desk user to tracker user."""
-KINDS = (*LinkKind, *Kind, USER)
+KINDS = (*MappingKind, *Kind, USER)
 NEEDED = {
     USER: ("tracker_id",),
-    LinkKind.PROJECT: ("tracker_project_id",),
-    LinkKind.ENTITY: ("tracker_project_id",),
+    MappingKind.PROJECT: ("tracker_project_id",),
+    MappingKind.ENTITY: ("tracker_project_id",),
     Kind.TICKET: ("tracker_id",),
     Kind.TICKET_TASK: ("tracker_id", "ticket_id"),
     Kind.FOLLOWUP: ("tracker_id", "ticket_id"),
@@ -88,7 +88,7 @@ class Line:
     """One link or mapping of a file."""
 
     number: int
-    kind: LinkKind | Kind | Literal["user"]
+    kind: MappingKind | Kind | Literal["user"]
     values: Mapping[str, int | None]
 
     @property
@@ -117,7 +117,7 @@ def export_links(store: Store, out: TextIO) -> tuple[int, int]:
     count = undecided = 0
     with store.transaction() as tx:
         config, _ = tx.configs.get()
-        for link in tx.links.all():
+        for link in tx.mappings.all():
             count += 1
             written.writerow(
                 {
@@ -237,7 +237,7 @@ def _line(number: int, row: Mapping[str | None, Any]) -> Line | Notice:
     values: dict[str, int | None] = {}
     for name in COLUMNS[1:-1]:
         cell = (row.get(name) or "").strip()
-        least = 0 if name == "id" and kind is LinkKind.ENTITY else 1
+        least = 0 if name == "id" and kind is MappingKind.ENTITY else 1
         values[name] = found = read_id(cell)
         if cell and (found is None or found < least):
             return Unimported.ID_EXPECTED(name=name, got=repr(cell[:20]))
@@ -286,7 +286,7 @@ def _add_all(tx: Transaction, lines: Sequence[Line]) -> Imported:
     for line in lines:
         if isinstance(line.kind, Kind):
             done = _add_created(tx, line.kind, line)
-        elif isinstance(line.kind, LinkKind):
+        elif isinstance(line.kind, MappingKind):
             done = _add_link(tx, line.kind, line)
         else:
             done = _add_override(tx, line)
@@ -302,10 +302,12 @@ def _add_all(tx: Transaction, lines: Sequence[Line]) -> Imported:
     return Imported(added, len(lines) - added, list(tickets))
 
 
-def _add_link(tx: Transaction, kind: LinkKind, line: Line) -> bool | Notice:
+def _add_link(tx: Transaction, kind: MappingKind, line: Line) -> bool | Notice:
     """Add a project mapping; return False if it exists, or a notice why it cannot be added."""
-    link = Link(kind, line.id, line.values["tracker_project_id"] or 0, line.values["default_category_id"])
-    before = tx.links.get(kind, link.helpdesk_id)
+    link = ProjectMapping(
+        kind, line.id, line.values["tracker_project_id"] or 0, line.values["default_category_id"]
+    )
+    before = tx.mappings.get(kind, link.helpdesk_id)
     if before == link:
         return False
     if before is not None:
@@ -316,7 +318,7 @@ def _add_link(tx: Transaction, kind: LinkKind, line: Line) -> bool | Notice:
         confirm_link(tx, link)
     except NotFound as unknown:
         return unknown.notice
-    tx.links.put(link)
+    tx.mappings.put(link)
     return True
 
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from producer.admin.backfill.backfill import COLUMNS, NEEDED, USER, NotImported
 from shared.notices.invalid import Unimported
 from shared.notices.kinds import Kind
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 
 EMPTY = ("", "NULL", "null", "\\N")
 """How databases export a column without a value."""
@@ -32,8 +32,8 @@ class Table(StrEnum):
 KINDS = {
     Table.TICKET_ISSUE: Kind.TICKET,
     Table.TASK_TIME: Kind.TICKET_TASK,
-    Table.PROJECT: LinkKind.PROJECT,
-    Table.ENTITY: LinkKind.ENTITY,
+    Table.PROJECT: MappingKind.PROJECT,
+    Table.ENTITY: MappingKind.ENTITY,
     Table.USER_MAP: USER,
 }
 

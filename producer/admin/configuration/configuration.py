@@ -116,7 +116,7 @@ def save(
     if changed.replayed:
         services.notify(changed.owed)
     if "trial" in assignments and not changed.config.trial:
-        trial.go_on(services)
+        trial.release_waiting(services)
     if (
         api_key is not None
         and (failure := try_stored_key(services).failure)
@@ -239,7 +239,7 @@ def _keep_others_out(tx: Transaction, assignments: Mapping[str, str]) -> None:
     if before.base_url is not None and before.changed(assignments).base_url != before.base_url:
         for kind in Kind:  # a claim after they are counted would be sent to the old address
             tx.ledger(kind).keep_others_out()
-    tx.configs.hold()
+    tx.configs.lock_exclusive()
 
 
 def _owed(store: Store, config: PluginConfig, before: PluginConfig, *, replay: bool) -> list[int]:
@@ -355,7 +355,7 @@ def _change_address(
     ]
     tx.dry_runs.forget_tracker()
     left = {
-        Caution.LINKS_OF_OTHER_TRACKER: len(tx.links.all()),
+        Caution.LINKS_OF_OTHER_TRACKER: len(tx.mappings.all()),
         Caution.OVERRIDES_OF_OTHER_TRACKER: len(tx.people.overrides()),
     }
     return warnings + [caution(count=count, **on) for caution, count in left.items() if count]

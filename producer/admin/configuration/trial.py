@@ -54,7 +54,7 @@ def standing(store: Store) -> Trial:
 def begin(store: Store) -> Trial:
     """Switch trial mode on; return its state."""
     with store.transaction() as tx:
-        tx.configs.hold()
+        tx.configs.lock_exclusive()
         if not _is_on(tx):
             _switch(tx, Did.TRIAL_BEGUN(), to=True)
         return _standing(tx)
@@ -70,7 +70,7 @@ def end(services: Services, *, drops: bool) -> Ended:
     return _end_dropping(services.store) if drops else _end_sending(services)
 
 
-def go_on(services: Services) -> int:
+def release_waiting(services: Services) -> int:
     """Make the events due that trial mode, which is now off, kept waiting; return how many.
 
     Each batch has its own transaction. If this fails, the events still become due within minutes.
@@ -78,7 +78,7 @@ def go_on(services: Services) -> int:
     count = 0
     while True:
         with services.store.transaction() as tx:
-            found = tx.journal.go_on(Reason.TRIAL_MODE, Reason.TRIAL_OVER(), AT_ONCE)
+            found = tx.journal.make_due_by_code(Reason.TRIAL_MODE, Reason.TRIAL_OVER(), AT_ONCE)
         services.notify(sorted({ticket_id for _, ticket_id in found}))
         count += len(found)
         if len(found) < AT_ONCE:
@@ -87,12 +87,12 @@ def go_on(services: Services) -> int:
 
 def _end_sending(services: Services) -> Ended:
     with services.store.transaction() as tx:
-        tx.configs.hold()
+        tx.configs.lock_exclusive()
         before = _standing(tx)
         if not before.is_on:
             return Ended(was_on=False)
         _switch(tx, Did.TRIAL_ENDED_SENDING(count=before.waiting), to=False)
-    go_on(services)
+    release_waiting(services)
     return Ended(was_on=True, sent=before.waiting)
 
 
@@ -101,7 +101,7 @@ def _end_dropping(store: Store) -> Ended:
     dropped = 0
     while True:
         with store.transaction() as tx:
-            tx.configs.hold()
+            tx.configs.lock_exclusive()
             if not _is_on(tx):
                 return Ended(was_on=False, dropped=dropped)
             found = _drop(tx)

@@ -28,7 +28,7 @@ from producer.admin.presenters.moments import stamp
 from producer.admin.services import Services
 from shared.events.config import PluginConfig
 from shared.events.event import DELETIONS, EVENTS
-from shared.monitoring.standing import StandingCollector
+from shared.monitoring.state_metrics import StateMetricsCollector
 from shared.notices.notice import CODES, Notice
 from shared.process.settings import Settings
 from shared.store.tables.journal import EventState, TraceStep
@@ -196,7 +196,7 @@ def _counts(services: Services) -> dict[str, Any]:
     with services.store.transaction() as tx:
         events, ledger = tx.support.events(), tx.support.ledger()
         metadata, users = tx.metadata.counts(), tx.people.cached_count()
-        links, overrides = len(tx.links.all()), len(tx.people.overrides())
+        links, overrides = len(tx.mappings.all()), len(tx.people.overrides())
     return {
         "events": [
             {
@@ -242,7 +242,9 @@ def _is_of_the_api(path: str) -> bool:
 
 def _metrics(services: Services) -> str:
     quiet_s = services.settings.quiet_hours * 3600
-    shown = metrics.registry("console", StandingCollector(services.redis, services.store, quiet_s=quiet_s))
+    shown = metrics.registry(
+        "console", StateMetricsCollector(services.redis, services.store, quiet_s=quiet_s)
+    )
     families = text_string_to_metric_families(generate_latest(shown).decode())
     samples: Sequence[Any] = [sample for family in families for sample in family.samples]
     return "".join(f"{one.name}{_labels(one.labels)} {one.value}\n" for one in samples)

@@ -30,7 +30,7 @@ class Group(IntEnum):
     HELPDESK = 9
 
 
-class Glance(StrEnum):
+class QuickCheckMode(StrEnum):
     """When the console's first page checks a part itself.
 
     ALWAYS, IN_REDIS: at each request, the latter only if Redis answers.
@@ -58,7 +58,7 @@ class Registered:
     function: Check
     group: Group
     parts: tuple[str, ...]
-    glance: Glance | None
+    glance: QuickCheckMode | None
     only: tuple[Code, ...]
     is_short: bool
 
@@ -70,7 +70,7 @@ def check(
     group: Group,
     records: Mapping[str, str] | None = None,
     *,
-    glance: Glance | None = None,
+    glance: QuickCheckMode | None = None,
     only: tuple[Code, ...] = (),
 ) -> Callable[[Check], Check]:
     """Register a check.
@@ -91,8 +91,8 @@ def check(
     return _register(group, tuple(parts), glance, only, is_short=False)
 
 
-def glimpse(
-    group: Group, part: str, glance: Glance, *, only: tuple[Code, ...] = ()
+def quick_check(
+    group: Group, part: str, glance: QuickCheckMode, *, only: tuple[Code, ...] = ()
 ) -> Callable[[Check], Check]:
     """Register the short form of a check, which the first page runs instead.
 
@@ -106,7 +106,12 @@ def glimpse(
 
 
 def _register(
-    group: Group, parts: tuple[str, ...], glance: Glance | None, only: tuple[Code, ...], *, is_short: bool
+    group: Group,
+    parts: tuple[str, ...],
+    glance: QuickCheckMode | None,
+    only: tuple[Code, ...],
+    *,
+    is_short: bool,
 ) -> Callable[[Check], Check]:
     def register(function: Check) -> Check:
         _REGISTERED.append(Registered(function, group, parts, glance, only, is_short))

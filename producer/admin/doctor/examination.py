@@ -21,7 +21,7 @@ from producer.admin.doctor import (
     tracker,
     work,  # noqa: F401
 )
-from producer.admin.doctor.checks import Check, Glance, Group, checks, parts, registered
+from producer.admin.doctor.checks import Check, Group, QuickCheckMode, checks, parts, registered
 from producer.admin.doctor.finding import RECORDS, CheckResult, Status, unknown
 from producer.admin.doctor.installation import Installation
 from shared.errors import BridgeError
@@ -123,12 +123,12 @@ def at_a_glance(
     Args:
         installation: the installation.
         asks_redis: whether to query Redis, too.
-        noted: the parts with `Glance.NOTED` that have something to report.
+        noted: the parts with `QuickCheckMode.NOTED` that have something to report.
     """
     found: list[CheckResult] = []
-    looks = {glance: [one for one in registered() if one.glance is glance] for glance in Glance}
-    looked_at = looks[Glance.ALWAYS] + (looks[Glance.IN_REDIS] if asks_redis else [])
-    looked_at += [one for part in noted for one in looks[Glance.NOTED] if part in one.parts]
+    looks = {glance: [one for one in registered() if one.glance is glance] for glance in QuickCheckMode}
+    looked_at = looks[QuickCheckMode.ALWAYS] + (looks[QuickCheckMode.IN_REDIS] if asks_redis else [])
+    looked_at += [one for part in noted for one in looks[QuickCheckMode.NOTED] if part in one.parts]
     for look in looked_at:
         with suppress(SQLAlchemyError):  # the first of them reports it
             found += look.function(installation)

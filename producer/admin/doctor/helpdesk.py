@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from producer.admin.doctor.checks import Glance, Group, check, glimpse
+from producer.admin.doctor.checks import Group, QuickCheckMode, check, quick_check
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
 from shared.helpdesk.configured import configured_lookup
@@ -44,7 +44,7 @@ def _quiet_s(installation: Installation) -> float:
     return installation.settings.quiet_hours * 3600
 
 
-@check(Group.HELPDESK, {"refused": "KB-HELPDESK-005"}, glance=Glance.ALWAYS)
+@check(Group.HELPDESK, {"refused": "KB-HELPDESK-005"}, glance=QuickCheckMode.ALWAYS)
 def refused(installation: Installation) -> Iterator[CheckResult]:
     """Check that the producers have refused nothing since they last accepted a delivery."""
     with installation.store.transaction() as tx:
@@ -72,7 +72,7 @@ def _refused_by(producer: Producer) -> Iterator[CheckResult]:
             yield warning("refused", HelpdeskFinding.DELIVERIES_REFUSED(**about, **what))
 
 
-@glimpse(Group.HELPDESK, "helpdesk events", Glance.ALWAYS)
+@quick_check(Group.HELPDESK, "helpdesk events", QuickCheckMode.ALWAYS)
 def silence(installation: Installation) -> Iterator[CheckResult]:
     """Check that events have arrived recently, if any ever did: in one statement, by this machine's clock."""
     with installation.store.transaction() as tx:
@@ -113,7 +113,7 @@ def skipped(installation: Installation) -> Iterator[CheckResult]:
     """Check that no ticket was skipped because its project mapping was missing."""
     with installation.store.transaction() as tx:
         unlinked = tx.journal.unlinked(WEEK_S)
-        resolved = [tx.links.resolve(one.project_id, one.entity_id) for one in unlinked]
+        resolved = [tx.mappings.resolve(one.project_id, one.entity_id) for one in unlinked]
     by_entity: dict[tuple[int, bool], list[Unlinked]] = {}
     for one, link in zip(unlinked, resolved, strict=True):
         by_entity.setdefault((one.entity_id, link is not None), []).append(one)

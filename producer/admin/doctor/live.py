@@ -14,10 +14,10 @@ from shared.metadata.reading import read_kinds, read_people
 from shared.metadata.rows import LISTINGS, person
 from shared.metadata.synchronisation import keep_kinds
 from shared.notices.doctor_service import ServiceFinding
-from shared.store.configuration.links import Link
+from shared.store.configuration.mappings import ProjectMapping
 from shared.store.configuration.matching import TrackerPerson
 from shared.tracker.client import USERS
-from shared.tracker.lanes import LONG_ANSWERS, in_lanes
+from shared.tracker.concurrent_reads import LONG_ANSWERS, run_concurrently
 from shared.tracker.lists import TrackerLists
 from shared.tracker.projects import (
     ACTIVITIES,
@@ -42,7 +42,7 @@ KINDS = [one.kind for one in LISTINGS]
 def read(installation: Installation) -> Iterator[CheckResult]:
     """Update the cache, except for projects, and record the state of the mapped projects."""
     with installation.store.transaction() as tx:
-        config, links, first = tx.configs.get()[0], tx.links.all(), tx.issues.newest_projects(NEWEST)
+        config, links, first = tx.configs.get()[0], tx.mappings.all(), tx.issues.newest_projects(NEWEST)
         named = dict.fromkeys(
             [
                 *tx.people.overrides().values(),
@@ -71,7 +71,7 @@ def read(installation: Installation) -> Iterator[CheckResult]:
 
 
 def _locked(lists: TrackerLists) -> list[TrackerPerson]:
-    rows = lists.whole(USERS, "users", {"status": LOCKED})
+    rows = lists.read_all(USERS, "users", {"status": LOCKED})
     return [one for one in (person(row, USERS) for row in rows) if one is not None]
 
 
@@ -91,11 +91,11 @@ def _deleted(lists: TrackerLists, user_ids: Sequence[int]) -> set[int]:
     def keep(user_id: int | None) -> None:
         found.update([] if user_id is None else [user_id])
 
-    in_lanes(ask, user_ids, done=keep)
+    run_concurrently(ask, user_ids, done=keep)
     return found
 
 
-def _include(config: PluginConfig, links: Collection[Link]) -> list[str]:
+def _include(config: PluginConfig, links: Collection[ProjectMapping]) -> list[str]:
     """Return what to read of each project; what no setting needs is left out, since it costs the tracker time."""
     wanted = {
         MODULES: True,
@@ -129,6 +129,6 @@ def _projects(
         found[project.id] = project
 
     calls = [ids[first : first + IN_ONE_CALL] for first in range(0, len(ids), IN_ONE_CALL)]
-    in_lanes(listed, calls, done=keep_listed, lanes=LONG_ANSWERS, until=until)
-    in_lanes(lambda project_id: project_now(lists.get, project_id), missing, done=keep, until=until)
+    run_concurrently(listed, calls, done=keep_listed, concurrency=LONG_ANSWERS, until=until)
+    run_concurrently(lambda project_id: project_now(lists.get, project_id), missing, done=keep, until=until)
     return found

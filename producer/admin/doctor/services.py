@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
-from producer.admin.doctor.checks import Glance, Group, check, glimpse
+from producer.admin.doctor.checks import Group, QuickCheckMode, check, quick_check
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
 from producer.admin.presenters import redis_health as health
@@ -22,7 +22,7 @@ from shared.notices.notice import Code
 from shared.redis.call_limits import published
 from shared.redis.heartbeat import ALIVE_S, BEAT, CONSOLE, WORKER, Heartbeats, ProcessSign
 from shared.redis.latency import SLOW_S, seconds_per_call
-from shared.redis.rate_limit import turns
+from shared.redis.rate_limit import rate_limit_in_use
 from shared.store.journal.producers import Producer
 from shared.store.tables import schema
 from shared.store.tables.database import words_of
@@ -79,7 +79,7 @@ def _hindrance(installation: Installation) -> CheckResult | None:
     return failure("database", HINDRANCES[found.kind](name=database.name, error=found.error))
 
 
-@glimpse(Group.SERVICES, "database", Glance.ALWAYS)
+@quick_check(Group.SERVICES, "database", QuickCheckMode.ALWAYS)
 def writes(installation: Installation) -> Iterator[CheckResult]:
     """Check that an event can be committed now."""
     if not installation.store.database.takes_writes():
@@ -96,7 +96,7 @@ def _kind(installation: Installation) -> str:
     return {"sqlite": "SQLite", "postgresql": "PostgreSQL"}.get(name, name)
 
 
-@check(Group.SERVICES, {"redis": "KB-SERVICE-003"}, glance=Glance.IN_REDIS)
+@check(Group.SERVICES, {"redis": "KB-SERVICE-003"}, glance=QuickCheckMode.IN_REDIS)
 def redis(installation: Installation) -> Iterator[CheckResult]:
     """Check that Redis answers, and keeps what is written to it."""
     try:
@@ -113,7 +113,7 @@ def redis(installation: Installation) -> Iterator[CheckResult]:
         yield ok("redis", ServiceFinding.REDIS_ANSWERS())
 
 
-@glimpse(Group.SERVICES, "worker", Glance.IN_REDIS)
+@quick_check(Group.SERVICES, "worker", QuickCheckMode.IN_REDIS)
 def unable(installation: Installation) -> Iterator[CheckResult]:
     """Check that each live worker can decrypt the stored API key; if none can, nothing is sent."""
     heartbeats = Heartbeats(installation.redis)
@@ -129,7 +129,7 @@ def unable(installation: Installation) -> Iterator[CheckResult]:
         )
 
 
-@check(Group.SERVICES, {"installation": "KB-SERVICE-003"}, glance=Glance.IN_REDIS)
+@check(Group.SERVICES, {"installation": "KB-SERVICE-003"}, glance=QuickCheckMode.IN_REDIS)
 def others(installation: Installation) -> Iterator[CheckResult]:
     """Check that no other installation uses the same Redis database."""
     try:
@@ -250,7 +250,7 @@ def clocks(installation: Installation) -> Iterator[CheckResult]:
         )
 
 
-@glimpse(Group.SERVICES, "clock", Glance.IN_REDIS)
+@quick_check(Group.SERVICES, "clock", QuickCheckMode.IN_REDIS)
 def worker_clocks(installation: Installation) -> Iterator[CheckResult]:
     """Check that the clock of each machine with a worker agrees with the database's."""
     try:
@@ -266,11 +266,11 @@ def worker_clocks(installation: Installation) -> Iterator[CheckResult]:
         yield result("clock", code(host=host, seconds=abs(ahead_s)))
 
 
-@check(Group.SERVICES, {"rate limit": "KB-TRACKER-008"}, glance=Glance.IN_REDIS)
+@check(Group.SERVICES, {"rate limit": "KB-TRACKER-008"}, glance=QuickCheckMode.IN_REDIS)
 def rate_limit(installation: Installation) -> Iterator[CheckResult]:
     """Check that the workers' rate limit, or else this command's, is high enough for work to proceed."""
     try:
-        found = turns(installation.redis)
+        found = rate_limit_in_use(installation.redis)
     except RedisError:
         return
     rate = found.rate if found else installation.settings.rate_limit
@@ -285,7 +285,7 @@ def rate_limit(installation: Installation) -> Iterator[CheckResult]:
         yield ok("rate limit", ServiceFinding.RATE_LIMIT_KEPT(rate=rate))
 
 
-@glimpse(Group.SERVICES, "tracker", Glance.IN_REDIS, only=(ServiceFinding.CALLS_SLOW,))
+@quick_check(Group.SERVICES, "tracker", QuickCheckMode.IN_REDIS, only=(ServiceFinding.CALLS_SLOW,))
 def slowness(installation: Installation) -> Iterator[CheckResult]:
     """Check that the workers' calls have not been slow recently."""
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC
 
-from producer.admin.doctor.checks import Glance, Group, check, glimpse
+from producer.admin.doctor.checks import Group, QuickCheckMode, check, quick_check
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
 from producer.admin.people.people import HelpdeskUser as Mapped
@@ -20,7 +20,7 @@ from shared.notices.reasons import Matching
 from shared.notices.refusals import Refusal
 from shared.store.configuration.metadata import MetadataKind
 from shared.tracker.client import USERS
-from shared.tracker.lanes import in_lanes
+from shared.tracker.concurrent_reads import run_concurrently
 from shared.tracker.lists import rows_of
 
 INTERVALS_MISSED = 3
@@ -51,7 +51,7 @@ def api_key(installation: Installation) -> Iterator[CheckResult]:
         yield warning("api key", SetupFinding.API_KEY_OLD_ENCRYPTION())
 
 
-@check(Group.CACHE, {"metadata": "KB-SETUP-005"}, glance=Glance.NOTED)
+@check(Group.CACHE, {"metadata": "KB-SETUP-005"}, glance=QuickCheckMode.NOTED)
 def metadata(installation: Installation) -> Iterator[CheckResult]:
     """Check that the cache is filled, and fresh."""
     with installation.store.transaction() as tx:
@@ -82,7 +82,7 @@ def ids(installation: Installation) -> Iterator[CheckResult]:
     yield from _left_out(config, faults)
 
 
-@glimpse(Group.SETTINGS, "ids", Glance.NOTED, only=(SetupFinding.CONFIG_ID_UNKNOWN,))
+@quick_check(Group.SETTINGS, "ids", QuickCheckMode.NOTED, only=(SetupFinding.CONFIG_ID_UNKNOWN,))
 def defaults(installation: Installation) -> Iterator[CheckResult]:
     """Check that every id that is set in the Redmine settings exists on the tracker."""
     with installation.store.transaction() as tx:
@@ -113,7 +113,7 @@ def memberships(installation: Installation) -> Iterator[CheckResult]:
     """Check that an e-mail address alone makes no one a member of a private project."""
     with installation.store.transaction() as tx:
         config, _ = tx.configs.get()
-        linked = {link.tracker_project_id for link in tx.links.all()}
+        linked = {link.tracker_project_id for link in tx.mappings.all()}
         entries = tx.metadata.of_kind(MetadataKind.PROJECT)
     private = [str(one) for one in entries if one.tracker_id in linked and not one.details.get("is_public")]
     if private and config.membership_for == "matched" and config.default_role_id is not None:
@@ -211,7 +211,7 @@ def _found_by_email(installation: Installation, people: Sequence[Mapped]) -> dic
 
     try:
         asked = [one for one in people if one.email]
-        in_lanes(ask, asked, done=lambda answer: found.update([answer]))
+        run_concurrently(ask, asked, done=lambda answer: found.update([answer]))
     except TrackerError:
         return found
     return found

@@ -7,7 +7,7 @@ import time
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 
-from producer.admin.doctor.checks import Glance, Group, check
+from producer.admin.doctor.checks import Group, QuickCheckMode, check
 from producer.admin.doctor.finding import CheckResult, failure, ok, unknown, warning
 from producer.admin.doctor.installation import Installation
 from shared.errors import ImpersonationRefused, SettingsError, TrackerClosed, TrackerError
@@ -19,18 +19,18 @@ from shared.notices.notice import Notice
 from shared.notices.render import because
 from shared.redis.latency import SLOW_S
 from shared.refusals.judging import names_of
-from shared.store.configuration.links import Link
+from shared.store.configuration.mappings import ProjectMapping
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.tracker.client import USERS, TrackerClient
 from shared.tracker.lists import PAGE_SIZE
-from shared.tracker.projects import NEEDED_MODULES, ProjectNow, Standing
+from shared.tracker.projects import NEEDED_MODULES, ProjectNow, ProjectState
 from shared.tracker.rights import ADD_NOTES, RIGHT_TO, SET_PRIVATE
 
 NOT_FOUND = 404
 GONE = {
-    Standing.CLOSED: TrackerFinding.LINKED_PROJECT_CLOSED,
-    Standing.ARCHIVED: TrackerFinding.LINKED_PROJECT_ARCHIVED,
-    Standing.ABSENT: TrackerFinding.LINKED_PROJECT_GONE,
+    ProjectState.CLOSED: TrackerFinding.LINKED_PROJECT_CLOSED,
+    ProjectState.ARCHIVED: TrackerFinding.LINKED_PROJECT_ARCHIVED,
+    ProjectState.ABSENT: TrackerFinding.LINKED_PROJECT_GONE,
 }
 
 
@@ -108,14 +108,14 @@ def _impersonation(client: TrackerClient) -> Iterator[CheckResult]:
 @check(
     Group.TRACKER,
     {"modules": "KB-TRACKER-005", "links": "KB-SETUP-002"},
-    glance=Glance.OWN_WORDS,
+    glance=QuickCheckMode.OWN_WORDS,
     only=(TrackerFinding.NOTHING_LINKED,),
 )
 def projects(installation: Installation) -> Iterator[CheckResult]:
     """Check that each mapping leads to an active project with the modules, category and activity that are needed."""
     with installation.store.transaction() as tx:
         config, _ = tx.configs.get()
-        found = tx.links.all()
+        found = tx.mappings.all()
         categories = {one.tracker_id: one for one in tx.metadata.of_kind(MetadataKind.CATEGORY)}
         activity = tx.metadata.get(MetadataKind.ACTIVITY, config.default_activity_id or 0)
     is_off = activity is not None and not activity.details.get("active", True)  # no project can change this
@@ -177,18 +177,18 @@ def notes(installation: Installation) -> Iterator[CheckResult]:
         yield ok("notes", SetupFinding.NOTES_ALLOWED(role_id=role_id))
 
 
-def _standing(link: Link, project: ProjectNow) -> list[CheckResult]:
-    found = GONE.get(project.standing)
+def _standing(link: ProjectMapping, project: ProjectNow) -> list[CheckResult]:
+    found = GONE.get(project.state)
     if found is None:
         return []
     about = {"link": link.notice, "kind": str(link.kind), "id": link.helpdesk_id}
     return [failure("links", found(**project.named, **about))]
 
 
-def _category(link: Link, project: ProjectNow) -> list[CheckResult]:
+def _category(link: ProjectMapping, project: ProjectNow) -> list[CheckResult]:
     wanted, categories = link.default_category_id, project.categories
     if (
-        project.standing is not Standing.ACTIVE
+        project.state is not ProjectState.ACTIVE
         or wanted is None
         or categories is None
         or wanted in categories
@@ -205,7 +205,7 @@ def _category(link: Link, project: ProjectNow) -> list[CheckResult]:
     return [failure("links", why)]
 
 
-def _assignee(link: Link, category: Entry | None, locked: Collection[int]) -> list[CheckResult]:
+def _assignee(link: ProjectMapping, category: Entry | None, locked: Collection[int]) -> list[CheckResult]:
     """Return a warning if a category's default assignee is locked: the tracker then refuses its issues."""
     assignee_id = category.details.get("assigned_to_id") if category else None
     if category is None or assignee_id not in locked:
@@ -222,7 +222,7 @@ def _assignee(link: Link, category: Entry | None, locked: Collection[int]) -> li
 
 
 def _usable(project: ProjectNow, activity_id: int | None) -> list[CheckResult]:
-    if project.standing is not Standing.ACTIVE:
+    if project.state is not ProjectState.ACTIVE:
         return []
     found: list[CheckResult] = []
     missing = [
@@ -242,7 +242,7 @@ def _issue_type(project: ProjectNow, issue_type_id: int | None) -> list[CheckRes
     """Return a failure if a project lacks the issue type that is sent: the tracker would use its first one."""
     usable = project.issue_types
     if (
-        project.standing is not Standing.ACTIVE
+        project.state is not ProjectState.ACTIVE
         or issue_type_id is None
         or not usable
         or issue_type_id in usable

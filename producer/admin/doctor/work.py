@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from redis.exceptions import RedisError
 
-from producer.admin.doctor.checks import Glance, Group, check
+from producer.admin.doctor.checks import Group, QuickCheckMode, check
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
 from producer.admin.presenters.waiting import obstacle
@@ -65,7 +65,7 @@ WHERE_THE_ISSUE_IS = (
 """Causes in the project of an issue that exists, which is checked only if it is mapped."""
 
 
-@check(Group.WORK, {"pending": "KB-WORK-001"}, glance=Glance.OWN_WORDS)
+@check(Group.WORK, {"pending": "KB-WORK-001"}, glance=QuickCheckMode.OWN_WORDS)
 def pending(installation: Installation) -> Iterator[CheckResult]:
     """Check that no event has waited for long."""
     with installation.store.transaction() as tx:
@@ -96,7 +96,7 @@ def pending(installation: Installation) -> Iterator[CheckResult]:
         yield ok("pending", waiting)
 
 
-@check(Group.WORK, {"on the way": "KB-TRACKER-012"}, glance=Glance.ALWAYS)
+@check(Group.WORK, {"on the way": "KB-TRACKER-012"}, glance=QuickCheckMode.ALWAYS)
 def on_the_way(installation: Installation) -> Iterator[CheckResult]:
     """Check that creations reach the tracker: a proxy may pass on reads, and answer everything else itself."""
     with installation.store.transaction() as tx:
@@ -120,7 +120,7 @@ def _on_the_way(why: Notice | None) -> Notice | None:
     return next((cause for one in within if (cause := _on_the_way(one))), None)
 
 
-@check(Group.WORK, {"held": "KB-WORK-002"}, glance=Glance.OWN_WORDS)
+@check(Group.WORK, {"held": "KB-WORK-002"}, glance=QuickCheckMode.OWN_WORDS)
 def held(installation: Installation) -> Iterator[CheckResult]:
     """Check that nothing is on hold."""
     with installation.store.transaction() as tx:
@@ -134,7 +134,7 @@ def held(installation: Installation) -> Iterator[CheckResult]:
         yield ok("held", WorkFinding.NOTHING_HELD())
 
 
-@check(Group.WORK, {"failed": "KB-WORK-003"}, glance=Glance.OWN_WORDS)
+@check(Group.WORK, {"failed": "KB-WORK-003"}, glance=QuickCheckMode.OWN_WORDS)
 def failed(installation: Installation) -> Iterator[CheckResult]:
     """Check that no event failed; report failures by cause and whether it is fixed. Deliveries have their own check."""
     with installation.store.transaction() as tx:
@@ -173,7 +173,7 @@ def _cause(why: Notice | None) -> Notice | None:
     return next(iter(definite), None) or (_cause(because) if isinstance(because, Notice) else None) or why
 
 
-@check(Group.WORK, {"authors": "KB-WORK-005"}, glance=Glance.NOTED, only=(WorkFinding.AUTHORS_WRONG,))
+@check(Group.WORK, {"authors": "KB-WORK-005"}, glance=QuickCheckMode.NOTED, only=(WorkFinding.AUTHORS_WRONG,))
 def authors(installation: Installation) -> Iterator[CheckResult]:
     """Check that no work has the wrong author, and that no author was deleted."""
     with installation.store.transaction() as tx:
@@ -201,7 +201,7 @@ def _orphaned(installation: Installation) -> Iterator[CheckResult]:
         yield warning("authors", WorkFinding.AUTHORS_DELETED(**about))
 
 
-@check(Group.WORK, {"issue statuses": "KB-SETUP-004"}, glance=Glance.NOTED)
+@check(Group.WORK, {"issue statuses": "KB-SETUP-004"}, glance=QuickCheckMode.NOTED)
 def issue_statuses(installation: Installation) -> Iterator[CheckResult]:
     """Check that the tracker accepted every status; one that was due without an event is in no list of events."""
     with installation.store.transaction() as tx:
@@ -218,7 +218,7 @@ def issue_statuses(installation: Installation) -> Iterator[CheckResult]:
     yield warning("issue statuses", WorkFinding.STATUSES_NOT_GIVEN(**about))
 
 
-@check(Group.WORK, {"fields": "KB-WORK-007"}, glance=Glance.NOTED)
+@check(Group.WORK, {"fields": "KB-WORK-007"}, glance=QuickCheckMode.NOTED)
 def fields(installation: Installation) -> Iterator[CheckResult]:
     """Check that the tracker has new issues as they were sent."""
     with installation.store.transaction() as tx:
@@ -230,7 +230,7 @@ def fields(installation: Installation) -> Iterator[CheckResult]:
         yield ok("fields", WorkFinding.FIELDS_TAKEN(days=RECENT_DAYS))
 
 
-@check(Group.WORK, {"recovery": "KB-WORK-004"}, glance=Glance.OWN_WORDS)
+@check(Group.WORK, {"recovery": "KB-WORK-004"}, glance=QuickCheckMode.OWN_WORDS)
 def recovery(installation: Installation) -> Iterator[CheckResult]:
     """Check that recovery mode was not left on after a restore."""
     with installation.store.transaction() as tx:
@@ -241,7 +241,7 @@ def recovery(installation: Installation) -> Iterator[CheckResult]:
         yield warning("recovery", WorkFinding.RECOVERY_ON(since=f"{mode.began_at:%Y-%m-%d %H:%M} UTC"))
 
 
-@check(Group.WORK, {"trial": "KB-WORK-008"}, glance=Glance.OWN_WORDS)
+@check(Group.WORK, {"trial": "KB-WORK-008"}, glance=QuickCheckMode.OWN_WORDS)
 def trial(installation: Installation) -> Iterator[CheckResult]:
     """Check that trial mode is off, or warn that nothing is sent."""
     with installation.store.transaction() as tx:

@@ -9,7 +9,7 @@ from shared.events.config import PluginConfig
 from shared.events.payloads import Body
 from shared.notices.templates import TemplateRefusal
 from shared.refusals.custom_field_hints import fields_of, is_missing
-from shared.refusals.known import Known
+from shared.refusals.known import KnownMetadata
 from shared.store.configuration.metadata import Entry
 
 ANY_VALUE = {"bool": "0", "int": "1", "float": "1", "date": "2000-01-01"}
@@ -17,7 +17,7 @@ TEXTS = ("string", "text", "link")
 TEXT = "deskbridge dry run"
 
 
-def temporary_issue(mark: str, tracker_project_id: int, known: Known, config: PluginConfig) -> Body:
+def temporary_issue(mark: str, tracker_project_id: int, known: KnownMetadata, config: PluginConfig) -> Body:
     """Return the body of a temporary issue, on which something is tried.
 
     Args:
@@ -44,7 +44,7 @@ def temporary_issue(mark: str, tracker_project_id: int, known: Known, config: Pl
     return {"issue": issue}
 
 
-def temporary_project(mark: str, known: Known) -> Body:
+def temporary_project(mark: str, known: KnownMetadata) -> Body:
     """Return the body of a temporary project, private and without modules, to which a member is added.
 
     Args:
@@ -66,7 +66,7 @@ def temporary_project(mark: str, known: Known) -> Body:
     return {"project": project}
 
 
-def _required(known: Known, customized_type: str, issue_type_id: int | None) -> list[Entry]:
+def _required(known: KnownMetadata, customized_type: str, issue_type_id: int | None) -> list[Entry]:
     return [one for one in fields_of(known, customized_type, issue_type_id) if is_missing(one)]
 
 

@@ -20,15 +20,15 @@ from producer.admin.dryrun.results import DryRun, DryRunRefused, Hint, Left
 from producer.admin.dryrun.trials import NEEDS_ISSUE, Trial, Tried, rendering_with
 from producer.admin.presenters.shapes import reason_json, warnings_json
 from producer.admin.records.transaction import Store
-from shared.bodies.contexts import custom_fields_of, trial_context
+from shared.bodies.contexts import custom_fields_of, dry_run_context
 from shared.dryrun.cleanup import SETTLING_S
-from shared.dryrun.objects import Bench, json_in
+from shared.dryrun.objects import DryRunSession, json_in
 from shared.errors import TrackerError
 from shared.metadata.synchronisation import Connect
 from shared.notices.changes import Did
 from shared.notices.templates import TemplateRefusal
 from shared.refusals.hints import explain, ignored
-from shared.refusals.known import Explanation, Known, known_of
+from shared.refusals.known import Explanation, KnownMetadata, known_of
 from shared.templating.catalogue import catalogue_for
 from shared.templating.operations import CustomField, Operation
 from shared.templating.render import Engine, Rendering
@@ -72,10 +72,10 @@ class DryRuns:
 
         Raises:
             NotFound, NoContext: if there is no such event, or it lacks what the operation needs.
-            TemplateError, DryRunRefused, TrackerError, LeaseOver, SettingsError: as `run`.
+            TemplateError, DryRunRefused, TrackerError, LeaseExpired, SettingsError: as `run`.
         """
         with self.store.transaction() as tx:
-            data = trial_context(tx, operation, event_id=event_id, given=context)
+            data = dry_run_context(tx, operation, event_id=event_id, given=context)
             custom_fields = custom_fields_of(tx)
         return self.run(operation, body, data, custom_fields)
 
@@ -98,7 +98,7 @@ class DryRuns:
             TemplateError: if the template is faulty; nothing was sent, or what was created for it is deleted.
             DryRunRefused: if the dry run cannot be made, with the reason.
             TrackerError: if the tracker cannot be reached, refuses the key, or asks to wait.
-            LeaseOver: if the process stood still for too long; what was created is in the list.
+            LeaseExpired: if the process stood still for too long; what was created is in the list.
             SettingsError: if no tracker is configured.
         """
         operation = Operation(operation)
@@ -107,7 +107,7 @@ class DryRuns:
         project_id = _project_of(operation, rendering, context)
         config, client = self.connect()
         started = time.monotonic()
-        bench = Bench(self.store, client, self.settling)
+        bench = DryRunSession(self.store, client, self.settling)
         with self.store.transaction() as tx:
             known = known_of(tx, project_id)
             tx.changes.note(Did.DRY_RUN_MADE(operation=operation))
@@ -129,7 +129,7 @@ class DryRuns:
             Left(**{name: getattr(row, name) for name in names}, **reason_json(row.notice)) for row in rows
         ]
 
-    def _told(self, tried: Tried, bench: Bench, hints: list[Explanation], started: float) -> DryRun:
+    def _told(self, tried: Tried, bench: DryRunSession, hints: list[Explanation], started: float) -> DryRun:
         rendering, answer = tried.rendering, tried.answer
         mine = {thing.row.id for thing in bench.things}
         left = [one for one in self.left() if one.id in mine]
@@ -152,7 +152,7 @@ class DryRuns:
         )
 
 
-def _hints(operation: Operation, tried: Tried, known: Known) -> list[Explanation]:
+def _hints(operation: Operation, tried: Tried, known: KnownMetadata) -> list[Explanation]:
     if tried.answer is None:
         return []
     payload = tried.rendering.payload

@@ -10,8 +10,8 @@ from typing import Any
 from producer.admin.dryrun.filling import temporary_issue, temporary_project
 from producer.admin.dryrun.results import DryRunRefused
 from shared.dryrun.marks import ObjectKind, marked, new_mark
-from shared.dryrun.objects import FRESH_S, Bench, Thing, id_in
-from shared.errors import BridgeError, LeaseOver, OutcomeUnknown, TrackerBusy, TrackerClosed, TrackerError
+from shared.dryrun.objects import FRESH_S, DryRunItem, DryRunSession, id_in
+from shared.errors import BridgeError, LeaseExpired, OutcomeUnknown, TrackerBusy, TrackerClosed, TrackerError
 from shared.events.config import PluginConfig
 from shared.events.payloads import Body
 from shared.notices.cautions import Caution
@@ -20,7 +20,7 @@ from shared.notices.invalid import Invalid
 from shared.notices.notice import Notice
 from shared.notices.templates import TemplateRefusal
 from shared.refusals.hints import explain
-from shared.refusals.known import Explanation, Known
+from shared.refusals.known import Explanation, KnownMetadata
 from shared.store.ledger.send_window import SendWindow
 from shared.templating.operations import UPDATES, Operation
 from shared.templating.render import Engine, Rendering
@@ -68,8 +68,8 @@ class Trial:
     render: Render
     project_id: int | None
     config: PluginConfig
-    bench: Bench
-    known: Known
+    bench: DryRunSession
+    known: KnownMetadata
 
     def carry_out(self) -> Tried:
         """Try the operation, and delete what was created.
@@ -126,7 +126,7 @@ class Trial:
         finally:
             self.bench.remove(project)
 
-    def _temporary(self, kind: ObjectKind, mark: str, body: Body) -> tuple[Thing, int]:
+    def _temporary(self, kind: ObjectKind, mark: str, body: Body) -> tuple[DryRunItem, int]:
         """Create a temporary object, on which something is tried."""
         thing = self.bench.make(kind, mark, body, self.project_id if kind is ObjectKind.ISSUE else None)
         if thing.tracker_id is not None:
@@ -135,7 +135,7 @@ class Trial:
         self._raise_outage("POST", kind.path, thing.answer)
         raise self._no(kind, body, thing)
 
-    def _no(self, kind: ObjectKind, body: Body, thing: Thing) -> BridgeError:
+    def _no(self, kind: ObjectKind, body: Body, thing: DryRunItem) -> BridgeError:
         if thing.answer is None:
             return OutcomeUnknown("POST", kind.path, detail=Detail.TEMPORARY_UNCLEAR(kind=str(kind)))
         hints: list[Explanation] = []
@@ -152,7 +152,7 @@ class Trial:
             )
         )
 
-    def _send(self, method: str, path: str, payload: Body, within: Thing) -> RawAnswer | None:
+    def _send(self, method: str, path: str, payload: Body, within: DryRunItem) -> RawAnswer | None:
         """Make the call to be tried; return None if no answer came: what it created is inside the temporary object."""
         try:
             answer = self.bench.client.raw(method, path, body=payload, before_send=within.window.check)
@@ -165,7 +165,7 @@ class Trial:
         """Delete a new time entry; if that fails, it is deleted with the temporary issue."""
         if entry_id is None:
             return None
-        with suppress(TrackerError, LeaseOver):
+        with suppress(TrackerError, LeaseExpired):
             path = f"/time_entries/{entry_id}.json"
             self.bench.client.call("DELETE", path, before_send=SendWindow(FRESH_S).check)
         return f"time entry #{entry_id}"

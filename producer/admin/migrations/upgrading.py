@@ -62,10 +62,10 @@ def upgrade(database: Database, *, tries: int = TRIES) -> tuple[str | None, str]
         command.upgrade(config, "head")
         return before, revision_of(connection) or ""
 
-    return beside_others(database, run, tries=tries)
+    return run_with_lock_timeout(database, run, tries=tries)
 
 
-def beside_others(database: Database, change: Callable[[Connection], T], *, tries: int = TRIES) -> T:
+def run_with_lock_timeout(database: Database, change: Callable[[Connection], T], *, tries: int = TRIES) -> T:
     """Change the schema in one transaction while other processes keep working.
 
     A change of a table waits for everyone who reads it, and everyone else waits behind the change. So it waits for half

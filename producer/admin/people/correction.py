@@ -93,13 +93,13 @@ def correct_author(store: Store, connect: Connect, task_id: int) -> Corrected:
     return Corrected(row.ticket_id, entry_id, person.login)
 
 
-def give_hours(store: Store, connect: Connect, whose: str, seconds: float = AT_ONCE_S) -> Given:
+def correct_authors_of(store: Store, connect: Connect, whose: str, seconds: float = AT_ONCE_S) -> Given:
     """Correct each time entry that was intended for one person, as `correct_author` does, within a time limit.
 
     Args:
         store: the database.
         connect: returns the Redmine settings and the tracker's client.
-        whose: `Whose.key` of the person.
+        whose: `MisattributedByPerson.key` of the person.
         seconds: the time after which no further correction is started.
 
     Raises:

@@ -23,7 +23,7 @@ from shared.store.ledger.misattributed import Place
 from shared.store.tables.ledger import Misattributed
 
 PERSON, LOGIN, NOBODY = "person", "login", "nobody"
-"""Prefixes of `Whose.key`."""
+"""Prefixes of `MisattributedByPerson.key`."""
 
 
 class WrongAuthor(WithNotice):
@@ -53,7 +53,7 @@ class WrongAuthor(WithNotice):
 
 
 @dataclass(slots=True)
-class Whose:
+class MisattributedByPerson:
     """Work that was intended for one person and has another author.
 
     Attributes:
@@ -93,7 +93,7 @@ class ByPerson:
         all_counted: whether no older ones were left out.
     """
 
-    people: list[Whose]
+    people: list[MisattributedByPerson]
     counted: int
     all_counted: bool
 
@@ -136,7 +136,7 @@ def of_whose(store: Store, key: str, *, limit: int, after: int = 0) -> list[Wron
 
     Args:
         store: the database.
-        key: `Whose.key`.
+        key: `MisattributedByPerson.key`.
         limit: how many.
         after: how many to skip before them.
     """
@@ -152,21 +152,21 @@ def entries_of(store: Store, key: str, limit: int) -> list[int]:
         return list(tx.wrong_authors.entries(whose.reasons, limit)) if whose else []
 
 
-def _people(tx: Transaction) -> dict[str, Whose]:
+def _people(tx: Transaction) -> dict[str, MisattributedByPerson]:
     reasons = tx.wrong_authors.by_reason()
     users = _users_of(tx, [one.why for one in reasons])
     emails = tx.wrong_authors.emails({number for number in users.values() if number is not None})
-    found: dict[str, Whose] = {}
+    found: dict[str, MisattributedByPerson] = {}
     for one, number in zip(reasons, users.values(), strict=True):
         login = _param(one.why, "login")
         name = (emails.get(number) or f"#{number}") if number else str(login or "")
         key = f"{PERSON}:{number}" if number else f"{LOGIN}:{login}" if login else NOBODY
-        found.setdefault(key, Whose(key, number, name, one.since)).add(one)
+        found.setdefault(key, MisattributedByPerson(key, number, name, one.since)).add(one)
     _match(tx, found.values(), emails)
     return found
 
 
-def _match(tx: Transaction, found: Iterable[Whose], emails: dict[int, str]) -> None:
+def _match(tx: Transaction, found: Iterable[MisattributedByPerson], emails: dict[int, str]) -> None:
     """Set each person's Redmine user according to the current mappings."""
     known = {one.helpdesk_user_id: one for one in found if one.helpdesk_user_id is not None}
     users = [HelpdeskUser.model_construct(id=number, email=emails.get(number)) for number in known]

@@ -12,7 +12,7 @@ from shared.notices.render import sentence
 
 if TYPE_CHECKING:
     from shared.notices.kinds import Kind
-    from shared.store.configuration import links, matching, metadata
+    from shared.store.configuration import mappings, matching, metadata
     from shared.store.tables.configuration import MetadataRun
     from shared.store.tables.journal import JournalEvent
     from shared.store.tables.ledger import LedgerRow
@@ -187,7 +187,7 @@ class Link(Answer):
     default_category_id: int | None
 
     @classmethod
-    def of(cls, link: links.Link, **more: Any) -> Self:
+    def of(cls, link: mappings.ProjectMapping, **more: Any) -> Self:
         """Return a mapping.
 
         Args:

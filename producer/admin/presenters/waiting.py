@@ -17,7 +17,7 @@ from shared.notices.system_refusals import SystemRefusal
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.redis.heartbeat import ALIVE_S, WORKER, Heartbeats
 from shared.redis.latency import SLOW_S, seconds_per_call
-from shared.redis.rate_limit import turns
+from shared.redis.rate_limit import rate_limit_in_use
 from shared.store.tables.journal import EventState, JournalEvent
 
 NOTABLE_S = 2.0
@@ -38,7 +38,7 @@ def obstacle(redis: Redis) -> Notice | None:
             return Reason.WORKER_AWAITED(seconds=seconds)
         if paused := CircuitBreaker(redis).current():
             return WorkFinding.EVERYTHING_PAUSED(because=paused.reason)
-        found, seconds = turns(redis), seconds_per_call(redis)
+        found, seconds = rate_limit_in_use(redis), seconds_per_call(redis)
     except RedisError as error:
         return refusal(error) or SystemRefusal.REDIS_DOWN(error=type(error).__name__)
     if found and found.wait_s > NOTABLE_S:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from producer.admin.projects.links import Linked, make_link, put_link, with_what_waited
+from producer.admin.projects.mappings import MappingResult, add_mapping, put_mapping, replay_waiting
 from producer.admin.projects.project_forms import FormRefused, ProjectForm, faults_of, refusal
 from producer.admin.records.models import ProjectClaim
 from producer.admin.records.project_claims import ClaimState
@@ -22,7 +22,7 @@ from shared.bodies.contexts import engine_for
 from shared.bodies.precedence import choose
 from shared.errors import (
     BridgeError,
-    LeaseOver,
+    LeaseExpired,
     LockBusy,
     NotFound,
     OutcomeUnknown,
@@ -40,7 +40,7 @@ from shared.notices.invalid import Invalid
 from shared.notices.notice import Notice
 from shared.notices.refusals import Refusal
 from shared.redis.locks import Locks
-from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.mappings import MappingKind, ProjectMapping
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.ledger.send_window import SendWindow
 from shared.telemetry.logs import get_logger, log_fields
@@ -70,7 +70,7 @@ class Made:
         warnings: what a person should know about the template that built the request, or failed to.
     """
 
-    linked: Linked
+    linked: MappingResult
     created: bool
     metadata: MetadataResult
     warnings: tuple[Notice, ...] = ()
@@ -94,19 +94,21 @@ class ProjectForms:
     notify: Callable[[Sequence[int]], object]
     sleep: Callable[[float], None] = time.sleep
 
-    def link(self, link: Link, *, replay: bool = False, keep_category: bool = False) -> Made:
+    def link(self, link: ProjectMapping, *, replay: bool = False, keep_category: bool = False) -> Made:
         """Map to an existing active project, notify replayed tickets, then synchronise the metadata.
 
         Raises:
             NotFound: if the tracker project or the category is unknown.
         """
-        linked = make_link(self.store, link, replay=replay, keep_category=keep_category, connect=self.connect)
+        linked = add_mapping(
+            self.store, link, replay=replay, keep_category=keep_category, connect=self.connect
+        )
         self._notify(linked)
         return Made(linked, created=False, metadata=synchronise(self.store, self.locks, self.connect))
 
     def create(
         self,
-        kind: LinkKind,
+        kind: MappingKind,
         helpdesk_id: int,
         form: ProjectForm,
         *,
@@ -122,7 +124,7 @@ class ProjectForms:
             form: the form as it was filled in.
             category: category of new issues; it is set if the project turns out to have it, else there is a warning.
             keep_category: if no category is given, keep the one of the previous mapping.
-            replay: as `make_link`.
+            replay: as `add_mapping`.
 
         Raises:
             FormRefused: if fields are wrong, by our own checks or by the tracker's; it names each of them.
@@ -134,20 +136,20 @@ class ProjectForms:
         project, warnings = self._project(form, config)
         with self._alone(project["identifier"]):
             entry, created = self._ensure(client, kind, helpdesk_id, project)
-            link = Link(kind, helpdesk_id, entry.tracker_id, None)
+            link = ProjectMapping(kind, helpdesk_id, entry.tracker_id, None)
             keep = keep_category and category is None
             linked = self._keep(link, entry, replay=replay, keep_category=keep)
         self._notify(linked)
         metadata = synchronise(self.store, self.locks, self.connect)
         if category is not None:
             try:
-                made = make_link(self.store, replace(link, default_category_id=category), replay=False)
+                made = add_mapping(self.store, replace(link, default_category_id=category), replay=False)
                 linked = replace(linked, link=made.link)
             except NotFound as unknown:
                 warnings = (*warnings, Caution.LINKED_WITHOUT_CATEGORY(problem=unknown.notice))
         return Made(linked, created, metadata, warnings)
 
-    def _notify(self, linked: Linked) -> None:
+    def _notify(self, linked: MappingResult) -> None:
         if linked.replayed:
             self.notify(linked.tickets)
 
@@ -189,7 +191,7 @@ class ProjectForms:
             self.sleep(LOOK_AGAIN_S)
 
     def _ensure(
-        self, client: TrackerClient, kind: LinkKind, helpdesk_id: int, project: dict[str, Any]
+        self, client: TrackerClient, kind: MappingKind, helpdesk_id: int, project: dict[str, Any]
     ) -> tuple[Entry, bool]:
         """Return the project, and whether it was created now."""
         identifier = project["identifier"]
@@ -208,7 +210,7 @@ class ProjectForms:
                 )
             return found, False
         settling = SEND_S + TIMEOUT_S + self.settling
-        client.take_turn()
+        client.wait_for_rate_limit()
         window = SendWindow(SEND_S)
         with self.store.transaction() as tx:
             seen = claim.attempt if claim else 0
@@ -228,7 +230,7 @@ class ProjectForms:
                 "/projects.json",
                 body={"project": project},
                 before_send=window.check,
-                has_turn=True,
+                has_waited=True,
             )
             return _entry(project, answer.object("project").get("id"))
         except TrackerRejected as rejection:
@@ -241,7 +243,7 @@ class ProjectForms:
             return self._look_up(client, identifier, unclear.notice)
         except KeyError:
             return self._look_up(client, identifier, Detail.NO_PROJECT_ID())
-        except (TrackerError, LeaseOver) as failure:
+        except (TrackerError, LeaseExpired) as failure:
             if isinstance(failure, TrackerOutage) and failure.may_have_acted:
                 return self._look_up(client, identifier, failure.notice)
             give_back(failure.notice)
@@ -257,7 +259,9 @@ class ProjectForms:
             raise ProjectInDoubt(Refusal.PROJECT_IN_DOUBT(identifier=identifier, problem=unclear)) from None
         return found
 
-    def _keep(self, link: Link, project: Entry, *, replay: bool, keep_category: bool) -> Linked:
+    def _keep(
+        self, link: ProjectMapping, project: Entry, *, replay: bool, keep_category: bool
+    ) -> MappingResult:
         """Store the project and its mapping in one commit; then process what waited for the mapping."""
         with self.store.transaction() as tx:
             tx.metadata.put([project])
@@ -265,15 +269,15 @@ class ProjectForms:
             tx.changes.note(
                 Did.PROJECT_CREATED(name=project.name), after={"id": project.tracker_id, **project.details}
             )
-            made = put_link(tx, link, keep_category=keep_category)
-        return with_what_waited(self.store, made, replay=replay)
+            made = put_mapping(tx, link, keep_category=keep_category)
+        return replay_waiting(self.store, made, replay=replay)
 
     def _free(self, identifier: str, attempt: int, reason: Notice) -> None:
         with self.store.transaction() as tx:
             tx.project_claims.free(identifier, attempt, reason)
 
 
-def _is_ours(claim: ProjectClaim, kind: LinkKind, helpdesk_id: int) -> bool:
+def _is_ours(claim: ProjectClaim, kind: MappingKind, helpdesk_id: int) -> bool:
     """Return whether a project with this identifier comes from an earlier form of the same help desk object."""
     same = (claim.link_kind, claim.helpdesk_id) == (str(kind), helpdesk_id)
     return same and claim.state in (ClaimState.CLAIMED, ClaimState.CREATED)

@@ -10,7 +10,7 @@ from producer.admin.projects.project_forms import ProjectForm
 from producer.admin.projects.projects import Made, ProjectForms
 from shared.errors import BridgeError, NotFound
 from shared.notices.access import AccessRefusal
-from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.mappings import MappingKind, ProjectMapping
 from shared.values.validation import StrictId
 
 
@@ -37,7 +37,7 @@ class LinkForm(BaseModel):
         default=False, description="Also send events that were skipped because this mapping was missing."
     )
 
-    def carry_out(self, forms: ProjectForms, kind: LinkKind, helpdesk_id: int) -> Made:
+    def carry_out(self, forms: ProjectForms, kind: MappingKind, helpdesk_id: int) -> Made:
         """Add the mapping.
 
         Args:
@@ -61,7 +61,7 @@ class LinkForm(BaseModel):
                 keep_category=keep_category,
                 replay=self.replay,
             )
-        link = Link(kind, helpdesk_id, self.tracker_project_id or 0, self.default_category_id)
+        link = ProjectMapping(kind, helpdesk_id, self.tracker_project_id or 0, self.default_category_id)
         try:
             return forms.link(link, replay=self.replay, keep_category=keep_category)
         except NotFound as unknown:

@@ -157,7 +157,7 @@ def event_page(store: Store, wanted: Wanted, *, size: int, below: int | None, ab
         above: it ends right above this one.
     """
     with store.transaction() as tx:
-        if tx.events.is_read_for(wanted):
+        if tx.events.needs_scan(wanted):
             first, last = tx.events.ends()
             if last - first >= LOOKED_THROUGH:
                 return _page_of_some(tx, wanted, (first, last), size=size, below=below, above=above)

@@ -87,7 +87,7 @@ def overview(services: Services) -> Overview:
     """Read the data of the first page, in less than a dozen statements."""
     told, fault = signs(services)
     with services.store.transaction() as tx:
-        standing = tx.events.standing()
+        standing = tx.events.counts()
         config, key = tx.configs.get()
         oldest = tx.journal.oldest(EventState.PENDING)
         now = standing.now
@@ -114,7 +114,7 @@ def overview(services: Services) -> Overview:
 
 
 def what_is_noted(tx: Transaction, standing: EventCounts, config: PluginConfig) -> dict[str, bool]:
-    """Return, for each check of the doctor with `Glance.NOTED`, whether it has something to report."""
+    """Return, for each check of the doctor with `QuickCheckMode.NOTED`, whether it has something to report."""
     latest = tx.metadata.runs(1)
     return {
         "authors": standing.wrong_author,

@@ -11,7 +11,7 @@ from shared.errors import OutcomeUnknown
 from shared.metadata.synchronisation import Connect
 from shared.notices.faults import Detail
 from shared.notices.kinds import Kind
-from shared.tracker.lists import PagedList, TrackerLists, settled
+from shared.tracker.lists import PagedList, TrackerLists, retry_if_changed
 from shared.values.ids import id_in
 
 MONTH = "(19[7-9][0-9]|2[0-9]{3})-(0[1-9]|1[0-2])"
@@ -72,7 +72,7 @@ def time_entries_of(connect: Connect, month: str, seconds: float = READ_S) -> li
         return found
 
     with lists.open_throughout():
-        return settled(read)
+        return retry_if_changed(read)
 
 
 def _entry(row: dict[str, Any]) -> TimeEntry:

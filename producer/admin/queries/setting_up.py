@@ -49,12 +49,12 @@ class SettingUp:
     same_name: Mapping[int, int]
     producer_url: str
     can_sign: bool
-    first_event: tuple[datetime, int | None] | None
+    newest_event: tuple[datetime, int | None] | None
 
     @property
     def is_sample(self) -> bool:
         """Whether the newest event is a test event, which can be removed."""
-        return self.first_event is not None and is_sample(self.first_event[1] or 0)
+        return self.newest_event is not None and is_sample(self.newest_event[1] or 0)
 
 
 def is_over(found: Overview) -> bool:
@@ -77,7 +77,7 @@ def setting_up(services: Services, found: Overview) -> SettingUp | None:
         good = tx.metadata.last_good_run()
         entries = tx.metadata.of_kinds(*KINDS)
         unmapped = tx.journal.unlinked(MONTH_S)[:MOST_ENTITIES]
-        linked = {one.helpdesk_id for one in tx.links.all()}
+        linked = {one.helpdesk_id for one in tx.mappings.all()}
         producers = tx.producers.seen()
     unmapped = [one for one in unmapped if one.entity_id not in linked]
     projects = {one.name.strip().casefold(): one.tracker_id for one in entries[MetadataKind.PROJECT]}
@@ -103,7 +103,7 @@ def setting_up(services: Services, found: Overview) -> SettingUp | None:
         },
         producer_url=_url(host),
         can_sign=bool(services.settings.webhook_secrets) or services.settings.allow_unsigned,
-        first_event=found.counts.newest,
+        newest_event=found.counts.newest,
     )
 
 

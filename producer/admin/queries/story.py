@@ -26,7 +26,7 @@ from shared.notices.reasons import Reason
 from shared.notices.refusals import Refusal
 from shared.notices.render import because, sentence
 from shared.notices.steps import Arrival
-from shared.store.configuration.links import Link
+from shared.store.configuration.mappings import ProjectMapping
 from shared.store.configuration.metadata import MetadataKind
 from shared.store.journal.due import content_of
 from shared.store.journal.ticket_queries import Desired
@@ -155,7 +155,7 @@ class Destination:
         statuses: names of the status that the issue was given and of its desired status, by tracker id.
     """
 
-    link: Link | None
+    link: ProjectMapping | None
     project_id: int | None
     project: str | None
     statuses: dict[int, str]
@@ -165,7 +165,7 @@ def destination(store: Store, found: TicketTrace) -> Destination:
     """Return where a ticket's issue is, or would be."""
     snapshot = found.state.snapshot if found.state else None
     with store.transaction() as tx:
-        link = tx.links.of(place_of(snapshot)) if snapshot else None
+        link = tx.mappings.of(place_of(snapshot)) if snapshot else None
         project_id = found.link.tracker_project_id if found.link else None
         if project_id is None and link is not None:
             project_id = link.tracker_project_id
@@ -197,7 +197,7 @@ def trace_ticket(store: Store, ticket_id: int, redis: Redis | None = None) -> Ti
         state, noted = tx.statuses.get(ticket_id), tx.trace.of_ticket(ticket_id)
         if not (rows or issue_row or time_rows or state or noted):
             raise NotFound(Refusal.TICKET_UNKNOWN(ticket_id=ticket_id))
-        link, has_wrong_author = _link(tx, issue_row), tx.misattributed.of_ticket(ticket_id)
+        link, has_wrong_author = _link(tx, issue_row), tx.misattributed.has_any(ticket_id)
     additions = _additions(addition_rows, [(row, one) for row, one in events if isinstance(one, Event)])
     happened = [Step.of(step.at, step.notice, step.call) for step in noted]
     arrived = [_arrival(row, event, config) for row, event in events]

@@ -34,8 +34,8 @@ from shared.store.journal.ticket_queries import not_given, with_fields_kept
 from shared.store.ledger.ledger_queries import NOT_LINKED, undecided_count
 from shared.store.ledger.misattributed import wrong_authors
 from shared.store.ledger.transitions import FOR_A_PERSON
-from shared.store.tables.configuration import EntityLink, ProjectLink
-from shared.store.tables.explained import kept
+from shared.store.tables.configuration import EntityMappingRow, ProjectMappingRow
+from shared.store.tables.explained import reason_from_columns
 from shared.store.tables.journal import EventState, JournalEvent, TraceStep
 from shared.store.tables.ledger import (
     LEDGERS,
@@ -163,7 +163,7 @@ class EventSearch:
         first, last = self._session.execute(select(*ends)).one()
         return first or 0, last or 0
 
-    def is_read_for(self, wanted: Wanted) -> bool:
+    def needs_scan(self, wanted: Wanted) -> bool:
         """Return whether no index finds these events, so that each event, its payload or its ticket has to be read."""
         if wanted.ticket_id is not None or wanted.event_id is not None or wanted.state in FEW:
             return False
@@ -239,7 +239,7 @@ class EventSearch:
         newest = select(rows).order_by(rows.c.changed_at.desc()).limit(most)
         found: dict[int, Notice | None] = {}
         for ticket_id, _, *reason in self._session.execute(newest):
-            found.setdefault(ticket_id, kept(*reason))
+            found.setdefault(ticket_id, reason_from_columns(*reason))
         return found
 
     def per_hour(self) -> dict[int, tuple[int, int]]:
@@ -260,7 +260,7 @@ class EventSearch:
             bad[int(at)] += failures
         return {at: (counted[at], bad[at]) for at in counted}
 
-    def standing(self) -> EventCounts:
+    def counts(self) -> EventCounts:
         """Return the counts and facts, read in one statement."""
         conditions = (
             JournalEvent.received_at > moment(-3600),
@@ -289,7 +289,10 @@ class EventSearch:
             undecided_count(),
             moment(),
             done_at,
-            or_(exists(select(EntityLink.entity_id)), exists(select(ProjectLink.helpdesk_project_id))),
+            or_(
+                exists(select(EntityMappingRow.entity_id)),
+                exists(select(ProjectMappingRow.helpdesk_project_id)),
+            ),
             *(one.exists() for one in noted),
             *(last.with_only_columns(one).scalar_subquery() for one in (newest.c.at, newest.c.call)),
             *(

@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session
 
 from producer.admin.records.models import ProjectClaim
 from shared.notices.notice import Notice
-from shared.store.configuration.links import LinkKind
-from shared.store.tables.explained import keeping
+from shared.store.configuration.mappings import MappingKind
+from shared.store.tables.explained import reason_columns
 from shared.store.tables.types import clock, insert_for
 
 CLAIMS = cast(Table, ProjectClaim.__table__)
@@ -36,7 +36,7 @@ class ProjectClaims:
         return self._session.scalar(select(ProjectClaim).where(ProjectClaim.identifier == identifier))
 
     def claim(
-        self, identifier: str, kind: LinkKind, helpdesk_id: int, *, attempt: int, settling: float
+        self, identifier: str, kind: MappingKind, helpdesk_id: int, *, attempt: int, settling: float
     ) -> int | None:
         """Claim an identifier for a form of a helpdesk project or entity.
 
@@ -56,7 +56,7 @@ class ProjectClaims:
             "state": ClaimState.CLAIMED,
             "settle_after": clock(settling),
             "tracker_project_id": None,
-            **keeping(None),
+            **reason_columns(None),
             "changed_at": clock(),
         }
         statement = (
@@ -88,7 +88,7 @@ class ProjectClaims:
     def free(self, identifier: str, attempt: int, reason: Notice) -> None:
         """Release a claim whose call was refused or never sent."""
         mine = and_(ProjectClaim.identifier == identifier, ProjectClaim.attempt == attempt)
-        self._set(mine, state=ClaimState.FREE, settle_after=None, **keeping(reason))
+        self._set(mine, state=ClaimState.FREE, settle_after=None, **reason_columns(reason))
 
     def forget_tracker(self) -> None:
         """Delete every claim, because the tracker is another one now."""

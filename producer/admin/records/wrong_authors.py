@@ -15,7 +15,7 @@ from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
 from shared.store.ledger.misattributed import wrong_authors
 from shared.store.tables.configuration import HelpdeskPerson, TrackerUser, UserMap, UserPin
-from shared.store.tables.explained import kept
+from shared.store.tables.explained import reason_from_columns
 from shared.store.tables.ledger import Misattributed, TaskTimeLink, TicketIssueLink
 
 NEWEST = 10_000
@@ -45,7 +45,7 @@ class Counted(NamedTuple):
     def why(self) -> Notice | None:
         """The reason."""
         code, params = self.stored
-        return kept(code, json.loads(params) if params else None)
+        return reason_from_columns(code, json.loads(params) if params else None)
 
 
 class WrongAuthors:

@@ -86,6 +86,6 @@ def projects_of(client: TrackerClient, issue_ids: Sequence[int]) -> dict[int, in
     kind, lists, found = Kind.TICKET, TrackerLists(client), dict[int, int]()
     for start in range(0, len(issue_ids), PAGE_SIZE):
         wanted = ",".join(map(str, issue_ids[start : start + PAGE_SIZE]))
-        rows = lists.whole(kind.path, kind.list_name, {"issue_id": wanted, "status_id": "*"})
+        rows = lists.read_all(kind.path, kind.list_name, {"issue_id": wanted, "status_id": "*"})
         found |= {one["id"]: project for one in rows if (project := project_of(one))}
     return found

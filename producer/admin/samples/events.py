@@ -12,7 +12,7 @@ from shared.events.config import PluginConfig
 from shared.notices.changes import Did
 from shared.notices.refusals import Refusal
 from shared.notices.templates import TemplateRefusal
-from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.mappings import MappingKind, ProjectMapping
 from shared.values.ids import new_sample
 
 SECONDS = 900
@@ -35,7 +35,7 @@ class Sample:
     """
 
     id: int
-    link: Link
+    link: ProjectMapping
     event: dict[str, Any]
 
 
@@ -67,8 +67,8 @@ def new_event(store: Store, entity_id: int | None, email: str | None) -> Sample:
         "title": f"Test {mark_of(sample_id)}",
         "content": text,
         "status": _status(config),
-        "entity_id": link.helpdesk_id if link.kind is LinkKind.ENTITY else 0,
-        "project_id": link.helpdesk_id if link.kind is LinkKind.PROJECT else None,
+        "entity_id": link.helpdesk_id if link.kind is MappingKind.ENTITY else 0,
+        "project_id": link.helpdesk_id if link.kind is MappingKind.PROJECT else None,
         "technician": user,
     }
     now = datetime.now(UTC)
@@ -84,13 +84,13 @@ def new_event(store: Store, entity_id: int | None, email: str | None) -> Sample:
     return Sample(sample_id, link, event)
 
 
-def _link(tx: Transaction, entity_id: int | None) -> Link:
+def _link(tx: Transaction, entity_id: int | None) -> ProjectMapping:
     if entity_id is not None:
-        found = tx.links.get(LinkKind.ENTITY, entity_id)
+        found = tx.mappings.get(MappingKind.ENTITY, entity_id)
         if found is None:
             raise NoSample(Refusal.SAMPLE_NOT_LINKED(entity_id=entity_id))
         return found
-    links = sorted(tx.links.all(), key=lambda one: (one.kind is not LinkKind.ENTITY, one.helpdesk_id))
+    links = sorted(tx.mappings.all(), key=lambda one: (one.kind is not MappingKind.ENTITY, one.helpdesk_id))
     if not links:
         raise NoSample(TemplateRefusal.NOTHING_LINKED_YET())
     return links[0]

@@ -149,7 +149,7 @@ def _delete(
 def _delete_issue(
     client: TrackerClient, lists: TrackerLists, removed: Removed, issue_id: int, linked: set[int | None]
 ) -> None:
-    mark, entries = mark_of(removed.id), lists.whole(TIMES.path, TIMES.list_name, {"issue_id": issue_id})
+    mark, entries = mark_of(removed.id), lists.read_all(TIMES.path, TIMES.list_name, {"issue_id": issue_id})
     ours = [one["id"] for one in entries if one["id"] in linked or mark in str(one.get("comments") or "")]
     if len(ours) < len(entries) or _has_issues_below(lists, issue_id):
         raise NotRemoved(Refusal.SAMPLE_IN_USE(id=removed.id, issue_id=issue_id))

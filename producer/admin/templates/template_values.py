@@ -8,7 +8,7 @@ from producer.admin.records.transaction import Transaction
 from shared.errors import TemplateError
 from shared.notices.hints import Hint
 from shared.refusals.hints import hints
-from shared.refusals.judging import whole
+from shared.refusals.judging import as_integer
 from shared.refusals.known import Explanation, known_of
 from shared.templating.operations import Operation
 from shared.templating.reader import Array, Node, Object, Scalar, Text, read
@@ -37,7 +37,7 @@ TAGS = object()
 def unfit_values(tx: Transaction, operation: Operation, payload: dict[str, Any]) -> list[Explanation]:
     """Return the values of a payload that the tracker would refuse; none if the cache is empty."""
     fields = payload.get(operation.top_key)
-    project_id = whole(fields.get("project_id")) if isinstance(fields, dict) else None
+    project_id = as_integer(fields.get("project_id")) if isinstance(fields, dict) else None
     found = hints(operation, payload, known_of(tx, project_id))
     return [one for one in found if one.why.code in OF_A_VALUE]
 

@@ -23,7 +23,7 @@ from shared.notices.notice import Notice, notice_json
 from shared.notices.refusals import Refusal
 from shared.notices.render import sentence
 from shared.notices.templates import TemplateRefusal
-from shared.store.configuration.templates import Change, SettingsCache
+from shared.store.configuration.templates import Change, TemplateWithText
 from shared.store.tables import configuration
 from shared.store.tables.configuration import PayloadTemplate
 from shared.templating.operations import CustomField, Operation
@@ -301,7 +301,7 @@ def _as_it_is(tx: Transaction, template: PayloadTemplate, version: int | None = 
     return _described(tx, found[0])
 
 
-def _described(tx: Transaction, kept: SettingsCache) -> Template:
+def _described(tx: Transaction, kept: TemplateWithText) -> Template:
     template, operation = kept.template, Operation(kept.template.operation)
     fault = fault_of(tx, operation, kept.body)
     return Template(

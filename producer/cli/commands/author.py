@@ -96,11 +96,11 @@ def correct(
 
 def _give_all(services: Services, helpdesk_user_id: int) -> None:
     """Give a person all hours that were logged under another name, and show which Redmine refused."""
-    from producer.admin.people.correction import NotCorrected, give_hours
+    from producer.admin.people.correction import NotCorrected, correct_authors_of
     from producer.admin.people.misattributed import PERSON
     from shared.notices.render import sentence
 
-    done = give_hours(
+    done = correct_authors_of(
         services.store, services.connector.connect, f"{PERSON}:{helpdesk_user_id}", seconds=float("inf")
     )
     for one in done.given:

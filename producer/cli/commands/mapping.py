@@ -13,7 +13,7 @@ from producer.cli.services import open_services
 from shared.notices.refusals import Refusal
 
 if TYPE_CHECKING:
-    from producer.admin.projects.links import Linked
+    from producer.admin.projects.mappings import MappingResult
     from producer.admin.projects.projects import Made
 
 From = Annotated[
@@ -52,9 +52,9 @@ def add(
     do not count. Without a mapping, it skips the events. You can replay them once a mapping exists.
     """
     from producer.admin.presenters import shapes
-    from producer.admin.projects.links import lacking_modules
+    from producer.admin.projects.mappings import lacking_modules
     from producer.admin.projects.requests import LinkForm
-    from shared.store.configuration.links import LinkKind
+    from shared.store.configuration.mappings import MappingKind
 
     check_helpdesk_id(kind, helpdesk_id)
     if no_category and category is not None:
@@ -62,7 +62,7 @@ def add(
     chosen: dict[str, Any] = {"default_category_id": category} if category or no_category else {}
     form = LinkForm(tracker_project_id=tracker_project_id, replay=replay, **chosen)
     with open_services() as services:
-        made = form.carry_out(services.project_forms, LinkKind(kind), helpdesk_id)
+        made = form.carry_out(services.project_forms, MappingKind(kind), helpdesk_id)
         lacking = lacking_modules(services.connector.connect, tracker_project_id)
     linked = made.linked
     if lacking:
@@ -93,22 +93,22 @@ def remove(kind: From, helpdesk_id: HelpdeskId) -> None:
 
     deskbridge sends nothing more for tickets without another mapping, even if they have an issue.
     """
-    from producer.admin.projects.links import remove_link
-    from shared.store.configuration.links import LinkKind
+    from producer.admin.projects.mappings import remove_mapping
+    from shared.store.configuration.mappings import MappingKind
 
     with open_services() as services:
-        removed = remove_link(services.store, LinkKind(kind), helpdesk_id)
+        removed = remove_mapping(services.store, MappingKind(kind), helpdesk_id)
     say(f"{str(removed).capitalize()} is no longer mapped to Redmine project {removed.tracker_project_id}.")
 
 
 @command(MAPPING, "list", "deskbridge mapping list", "deskbridge mapping list --json", was="links")
 def list_mappings(as_json: Json = False) -> None:
     """List the mappings."""
-    from producer.admin.projects.links import all_links, named_link
+    from producer.admin.projects.mappings import all_mappings, named_mapping
     from shared.notices.naming import with_name
 
     with open_services() as services:
-        found = [(one, named_link(services.names, one)) for one in all_links(services.store)]
+        found = [(one, named_mapping(services.names, one)) for one in all_mappings(services.store)]
         categories = [services.names.numbered("category", one.default_category_id) for one, _ in found]
     if as_json:
         print_json([shown for _, shown in found])
@@ -136,7 +136,7 @@ def warn_of_metadata(made: Made) -> None:
         warn(f"the mapping was added, but the metadata was not refreshed: {made.metadata.error}")
 
 
-def _tell(made: Linked) -> None:
+def _tell(made: MappingResult) -> None:
     link, before = made.link, made.before
     moved = before is not None and before.tracker_project_id != link.tracker_project_id
     instead = f" (previously {before.tracker_project_id})" if before and moved else ""

@@ -52,7 +52,7 @@ def create(
     """
     from producer.admin.presenters import shapes
     from producer.admin.projects.requests import LinkForm
-    from shared.store.configuration.links import LinkKind
+    from shared.store.configuration.mappings import MappingKind
 
     check_helpdesk_id(kind, helpdesk_id)
     project = {
@@ -67,7 +67,7 @@ def create(
     chosen = {} if category is None else {"default_category_id": category}
     form = LinkForm(create=project, replay=replay, **chosen)
     with open_services() as services:
-        made = form.carry_out(services.project_forms, LinkKind(kind), helpdesk_id)
+        made = form.carry_out(services.project_forms, MappingKind(kind), helpdesk_id)
     for warning in made.warnings:
         warn(sentence(warning))
     warn_of_metadata(made)

@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from producer.admin.presenters import shapes
-from producer.admin.projects.links import all_links, link_with_project, named_link, remove_link
+from producer.admin.projects.mappings import all_mappings, mapping_with_project, named_mapping, remove_mapping
 from producer.admin.projects.project_forms import FormRefused
 from producer.admin.projects.requests import LinkForm
 from producer.admin.services import Services
@@ -16,7 +16,7 @@ from producer.console.auth.answers import Id, IdOrZero, WithServices
 from producer.http.problems import Problem, refusals
 from shared.notices.access import AccessRefusal
 from shared.notices.render import sentence
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 
 router = api_router("/api/links", "links")
 
@@ -49,25 +49,25 @@ PUT: dict[int | str, dict[str, Any]] = {
 @router.get("")
 def links(services: WithServices) -> list[shapes.LinkNamed]:
     """List all project mappings, those of GLPI projects first."""
-    return [named_link(services.names, link) for link in all_links(services.store)]
+    return [named_mapping(services.names, link) for link in all_mappings(services.store)]
 
 
 @router.get("/projects/{helpdesk_id}", responses=refusals(404))
 def project_link(services: WithServices, helpdesk_id: Id) -> shapes.LinkShown:
     """Show the mapping of a GLPI project."""
-    return link_with_project(services.store, services.names, LinkKind.PROJECT, helpdesk_id)
+    return mapping_with_project(services.store, services.names, MappingKind.PROJECT, helpdesk_id)
 
 
 @router.get("/entities/{helpdesk_id}", responses=refusals(404))
 def entity_link(services: WithServices, helpdesk_id: IdOrZero) -> shapes.LinkShown:
     """Show the mapping of a GLPI entity."""
-    return link_with_project(services.store, services.names, LinkKind.ENTITY, helpdesk_id)
+    return mapping_with_project(services.store, services.names, MappingKind.ENTITY, helpdesk_id)
 
 
 @router.put("/projects/{helpdesk_id}", responses=PUT)
 def put_project_link(services: WithServices, helpdesk_id: Id, form: LinkForm, response: Response) -> LinkMade:
     """Map a GLPI project to an existing or a new Redmine project; 201 if the Redmine project was created."""
-    return _put(services, LinkKind.PROJECT, helpdesk_id, form, response)
+    return _put(services, MappingKind.PROJECT, helpdesk_id, form, response)
 
 
 @router.put("/entities/{helpdesk_id}", responses=PUT)
@@ -75,25 +75,25 @@ def put_entity_link(
     services: WithServices, helpdesk_id: IdOrZero, form: LinkForm, response: Response
 ) -> LinkMade:
     """Map a GLPI entity to an existing or a new Redmine project; 201 if the Redmine project was created."""
-    return _put(services, LinkKind.ENTITY, helpdesk_id, form, response)
+    return _put(services, MappingKind.ENTITY, helpdesk_id, form, response)
 
 
 @router.delete("/projects/{helpdesk_id}", status_code=204, responses=refusals(404))
 def delete_project_link(services: WithServices, helpdesk_id: Id) -> Response:
     """Remove the mapping of a GLPI project."""
-    remove_link(services.store, LinkKind.PROJECT, helpdesk_id)
+    remove_mapping(services.store, MappingKind.PROJECT, helpdesk_id)
     return Response(status_code=204)
 
 
 @router.delete("/entities/{helpdesk_id}", status_code=204, responses=refusals(404))
 def delete_entity_link(services: WithServices, helpdesk_id: IdOrZero) -> Response:
     """Remove the mapping of a GLPI entity."""
-    remove_link(services.store, LinkKind.ENTITY, helpdesk_id)
+    remove_mapping(services.store, MappingKind.ENTITY, helpdesk_id)
     return Response(status_code=204)
 
 
 def _put(
-    services: Services, kind: LinkKind, helpdesk_id: int, form: LinkForm, response: Response
+    services: Services, kind: MappingKind, helpdesk_id: int, form: LinkForm, response: Response
 ) -> LinkMade:
     try:
         made = form.carry_out(services.project_forms, kind, helpdesk_id)

@@ -112,7 +112,7 @@ class Guard:
         if not session:
             return None
         try:
-            account = await run_in_threadpool(self._accounts.whose, session)
+            account = await run_in_threadpool(self._accounts.user_of_session, session)
         except SQLAlchemyError as error:
             return error
         if account is not None:

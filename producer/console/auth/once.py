@@ -23,7 +23,7 @@ SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Secret:
+class FlashMessage:
     """A text that is shown once.
 
     Attributes:
@@ -37,20 +37,20 @@ class Secret:
     text: str
 
 
-def hand_over(request: Request, response: Response, secret: Secret, path: str = PATH) -> None:
+def hand_over(request: Request, response: Response, secret: FlashMessage, path: str = PATH) -> None:
     """Set the cookie that carries the text to the page that shows it."""
     content = base64.urlsafe_b64encode(json.dumps(astuple(secret)).encode()).decode()
     name, sealed = visitors.cookie_name(request, COOKIE), f"{content}.{_seal(request, content)}"
     visitors.keep_cookie(request, response, name, sealed, path=path, seconds=SECONDS)
 
 
-def handed_over(request: Request) -> Secret | None:
+def handed_over(request: Request) -> FlashMessage | None:
     """Return the text in the browser's cookie, or None if there is none of this session."""
     content, _, seal = request.cookies.get(visitors.cookie_name(request, COOKIE), "").partition(".")
     if not hmac.compare_digest(_seal(request, content).encode(), seal.encode("utf-8", "replace")):
         return None
     try:
-        return Secret(*map(str, json.loads(base64.urlsafe_b64decode(content))))
+        return FlashMessage(*map(str, json.loads(base64.urlsafe_b64decode(content))))
     except (ValueError, TypeError):
         return None
 

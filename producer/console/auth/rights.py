@@ -25,7 +25,7 @@ OPERATOR_MAY = {
 }
 """Routes by which an operator may make changes."""
 
-ANYBODY_MAY = {
+VIEWER_ROUTES = {
     "/console/sign-out",
     "/console/language",
     "/console/account/password",
@@ -49,7 +49,7 @@ def needed_for(method: str, path: str) -> Right:
     """
     if method in ("GET", "HEAD"):
         return Right.LINKS if any(_is_below(path, top) for top in OF_HELPDESKS) else Right.VIEWER
-    if path in ANYBODY_MAY:
+    if path in VIEWER_ROUTES:
         return Right.VIEWER
     return Right.OPERATOR if path in OPERATOR_MAY else Right.ADMINISTRATOR
 

@@ -165,7 +165,7 @@ def check_own_page(request: Request) -> None:
         raise Problem(403, N_("Sent from another page"), why=AccessRefusal.FORM_OF_ANOTHER_SITE())
 
 
-async def visiting(request: Request) -> None:
+async def require_session(request: Request) -> None:
     """Require a signed-in user, and for a change a form of their session.
 
     Raises:

@@ -9,7 +9,7 @@ from producer.admin.access.accounts import AccountRefused
 from producer.admin.records.rights import OF_ACCOUNTS, Right
 from producer.console.auth.answers import WithServices
 from producer.console.auth.once import PATH as ONCE
-from producer.console.auth.once import Secret, forget, hand_over, handed_over
+from producer.console.auth.once import FlashMessage, forget, hand_over, handed_over
 from producer.console.auth.rights import require
 from producer.console.pages.parts import Form, go, page_router, show
 from producer.http.problems import Problem
@@ -37,7 +37,7 @@ def add_account(request: Request, services: WithServices, form: Form) -> Respons
         services.accounts.add(name, None, _right(form.text("right"), OF_ACCOUNTS))
     except AccountRefused as refused:
         return _show(request, services, status=422, fault=("account", str(refused)), name=name)
-    return _once(request, Secret("link", name, _link(request, services, name)))
+    return _once(request, FlashMessage("link", name, _link(request, services, name)))
 
 
 @router.get("/access/secret")
@@ -55,7 +55,7 @@ def change_account(request: Request, services: WithServices, form: Form) -> Resp
     name, act = form.text("name"), form.text("act")
     try:
         if act == "link":
-            return _once(request, Secret("link", name, _link(request, services, name)))
+            return _once(request, FlashMessage("link", name, _link(request, services, name)))
         if act == "right":
             services.accounts.set_right(name, _right(form.text("right"), OF_ACCOUNTS))
         elif act in ("disable", "enable"):
@@ -85,7 +85,7 @@ def add_token(request: Request, services: WithServices, form: Form) -> Response:
         )
     except AccountRefused as refused:
         return _show(request, services, status=422, fault=("token", str(refused)), name=name)
-    return _once(request, Secret("token", name, token))
+    return _once(request, FlashMessage("token", name, token))
 
 
 @router.post("/access/tokens/rotate")
@@ -96,7 +96,7 @@ def rotate_token(request: Request, services: WithServices, form: Form) -> Respon
         token = services.accounts.rotate_token(name)
     except AccountRefused as refused:
         return _show(request, services, status=409, fault=("tokens", str(refused)))
-    return _once(request, Secret("token", name, token))
+    return _once(request, FlashMessage("token", name, token))
 
 
 @router.post("/access/tokens/revoke")
@@ -106,7 +106,7 @@ def revoke_token(services: WithServices, form: Form) -> Response:
     return go(PATH, "revoked")
 
 
-def _once(request: Request, secret: Secret) -> Response:
+def _once(request: Request, secret: FlashMessage) -> Response:
     response = go(ONCE)
     hand_over(request, response, secret)
     return response

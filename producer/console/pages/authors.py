@@ -9,11 +9,21 @@ from fastapi import Request
 from starlette.responses import Response
 
 from producer.admin.configuration import configuration
-from producer.admin.people.correction import CorrectionOff, Given, correct_author, give_hours
+from producer.admin.people.correction import CorrectionOff, Given, correct_author, correct_authors_of
 from producer.admin.people.misattributed import WrongAuthor, by_person, misattributed, of_whose
 from producer.console.auth.answers import Id, WithServices
-from producer.console.auth.once import Secret, forget, hand_over, handed_over
-from producer.console.pages.parts import PAGE, Form, Number, fixes, go, leaf, newest_first, page_router, show
+from producer.console.auth.once import FlashMessage, forget, hand_over, handed_over
+from producer.console.pages.parts import (
+    PAGE,
+    Form,
+    Number,
+    fixes,
+    go,
+    newest_first,
+    page_router,
+    paginate,
+    show,
+)
 from producer.http.problems import Problem
 from shared.errors import BridgeError
 from shared.notices.kinds import Kind
@@ -48,14 +58,14 @@ def listed(
 def give(request: Request, services: WithServices, form: Form) -> Response:
     """Make a person the author of every time entry that was meant for them."""
     try:
-        done = give_hours(services.store, services.connector.connect, form.text("whose"))
+        done = correct_authors_of(services.store, services.connector.connect, form.text("whose"))
     except CorrectionOff as refused:
         raise Problem(403, "Not allowed", why=refused.notice) from None
     except BridgeError as refused:
         return _show(request, services, fault=str(refused), status=409)
     response = go(PATH, "not-corrected" if done.refused or done.left else "corrected")
     if done.refused or done.left:
-        hand_over(request, response, Secret(REFUSALS, "", json.dumps(_refusals(done))), PATH)
+        hand_over(request, response, FlashMessage(REFUSALS, "", json.dumps(_refusals(done))), PATH)
     return response
 
 
@@ -86,7 +96,7 @@ def _show(
     one = next((one for one in found.people if one.key == whose), None) if found and whose else None
     if whose:
         rows = of_whose(services.store, whose, limit=PAGE + 1, after=after)
-        shown = leaf(rows, after, PATH, skipped=after, whose=whose)
+        shown = paginate(rows, after, PATH, skipped=after, whose=whose)
     else:
         rows = misattributed(services.store, limit=PAGE + 1, below=below)
         shown = {"newer": None, **newest_first(rows, PATH, _named)}

@@ -15,7 +15,7 @@ from producer.admin.knowledge.shipped import shipped
 from producer.admin.services import Services
 from producer.console.pages.parts import fixes, page_router, show
 from producer.console.rendering.markdown import as_html
-from producer.http.readiness import FreshLook
+from producer.http.readiness import CachedProbe
 from shared.telemetry.logs import get_logger
 
 router = page_router()
@@ -26,12 +26,12 @@ KEPT_S = 10.0
 """How long results are reused: the checks take seconds and call the tracker."""
 
 
-def examinations(services: Services) -> FreshLook[list[CheckResult]]:
+def examinations(services: Services) -> CachedProbe[list[CheckResult]]:
     """Return the runner of the checks: one run at a time, however many load the page, in its own thread."""
-    return FreshLook({"found": lambda: examined(Installation.of(services))}, KEPT_S)
+    return CachedProbe({"found": lambda: examined(Installation.of(services))}, KEPT_S)
 
 
-async def examine_regularly(examinations: FreshLook[list[CheckResult]]) -> None:
+async def examine_regularly(examinations: CachedProbe[list[CheckResult]]) -> None:
     """Run the checks at regular intervals.
 
     Args:
@@ -48,7 +48,7 @@ async def examine_regularly(examinations: FreshLook[list[CheckResult]]) -> None:
 @router.get("/doctor")
 async def doctor(request: Request) -> Response:
     """Run every check and show the results; this calls the tracker, so it may take some seconds."""
-    examined: FreshLook[list[CheckResult]] = request.app.state.examinations
+    examined: CachedProbe[list[CheckResult]] = request.app.state.examinations
     found = (await examined.look())["found"]
     wrong = {status: [one for one in found if one.status is status] for status in Status}
     return await run_in_threadpool(

@@ -16,7 +16,7 @@ from producer.admin.review.candidates import Candidate, candidates_of, known_can
 from producer.admin.review.held import page_on_hold, resolve, row_on_hold
 from producer.admin.services import Services
 from producer.console.auth.answers import Id, WithServices
-from producer.console.pages.parts import PAGE, Form, Number, go, leaf, page_router, show
+from producer.console.pages.parts import PAGE, Form, Number, go, page_router, paginate, show
 from producer.console.rendering.addresses import address
 from producer.http.problems import Problem
 from shared.errors import BridgeError, NotFound
@@ -68,7 +68,7 @@ def held(request: Request, services: WithServices, after: Number = 0) -> Respons
     if after and not rows:
         return go(PATH)
     titles = services.names.titles({row.ticket_id for _, row in rows})
-    return show(request, "held", **leaf(rows, after, PATH, skipped=after), titles=titles)
+    return show(request, "held", **paginate(rows, after, PATH, skipped=after), titles=titles)
 
 
 @router.get("/held/{kind}/{key}")

@@ -9,19 +9,19 @@ from starlette.responses import Response
 
 from producer.admin.configuration.metadata import names
 from producer.admin.people.people import find_tracker_users
-from producer.admin.projects.links import OF_THE_CATEGORY, find_link, named_links, remove_link
+from producer.admin.projects.mappings import OF_THE_CATEGORY, find_link, named_links, remove_mapping
 from producer.admin.projects.project_forms import FormRefused, fields_of_projects
 from producer.admin.projects.projects import ProjectInDoubt
 from producer.admin.projects.requests import LinkForm, LinkRefused
 from producer.console.auth.answers import WithServices
 from producer.console.auth.visitors import Fields
-from producer.console.pages.parts import Form, go, go_back, leaf, page_router, show
+from producer.console.pages.parts import Form, go, go_back, page_router, paginate, show
 from producer.http.problems import Problem
 from shared.errors import LockBusy, NotFound, SettingsError, TrackerError
 from shared.notices.invalid import Invalid
 from shared.notices.refusals import Refusal
 from shared.notices.render import sentence
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from shared.store.configuration.metadata import MetadataKind
 from shared.values.ids import LARGEST, read_id
 
@@ -61,7 +61,7 @@ def _list(
     *,
     wrong: str | None = None,
 ) -> Response:
-    shown = LinkKind.PROJECT if kind == "project" else LinkKind.ENTITY
+    shown = MappingKind.PROJECT if kind == "project" else MappingKind.ENTITY
     found = named_links(services.store, shown)
     projects, text = found.projects, find.strip().lower()
     rows = [
@@ -74,9 +74,9 @@ def _list(
     return show(
         request,
         "links",
-        **leaf(rows, after, PATH, kind=kind, find=find),
+        **paginate(rows, after, PATH, kind=kind, find=find),
         kind=shown,
-        kinds=(LinkKind.ENTITY, LinkKind.PROJECT),
+        kinds=(MappingKind.ENTITY, MappingKind.PROJECT),
         names=projects,
         categories=found.categories,
         find=find.strip(),
@@ -98,7 +98,9 @@ def open_form(request: Request, services: WithServices) -> Response:
 
 
 @router.get("/links/{kind}/{helpdesk_id}")
-def form_page(request: Request, services: WithServices, kind: LinkKind, helpdesk_id: HelpdeskId) -> Response:
+def form_page(
+    request: Request, services: WithServices, kind: MappingKind, helpdesk_id: HelpdeskId
+) -> Response:
     """Show the form of a help desk project or entity."""
     _check(kind, helpdesk_id)
     return _show(request, services, kind, helpdesk_id)
@@ -106,7 +108,7 @@ def form_page(request: Request, services: WithServices, kind: LinkKind, helpdesk
 
 @router.post("/links/{kind}/{helpdesk_id}")
 def save(
-    request: Request, services: WithServices, kind: LinkKind, helpdesk_id: HelpdeskId, form: Form
+    request: Request, services: WithServices, kind: MappingKind, helpdesk_id: HelpdeskId, form: Form
 ) -> Response:
     """Map to an existing project, or create one and map to it; the metadata is read afterwards."""
     _check(kind, helpdesk_id)
@@ -127,17 +129,17 @@ def save(
 
 
 @router.post("/links/{kind}/{helpdesk_id}/remove")
-def remove(services: WithServices, kind: LinkKind, helpdesk_id: HelpdeskId) -> Response:
+def remove(services: WithServices, kind: MappingKind, helpdesk_id: HelpdeskId) -> Response:
     """Remove a mapping."""
     try:
-        remove_link(services.store, kind, helpdesk_id)
+        remove_mapping(services.store, kind, helpdesk_id)
     except NotFound:
         return go(f"{PATH}?kind={kind}", "unchanged")
     return go(f"{PATH}?kind={kind}", "unlinked")
 
 
-def _check(kind: LinkKind, helpdesk_id: int) -> None:
-    if kind is LinkKind.PROJECT and helpdesk_id == 0:
+def _check(kind: MappingKind, helpdesk_id: int) -> None:
+    if kind is MappingKind.PROJECT and helpdesk_id == 0:
         raise Problem(404, "Not found", why=Refusal.HELPDESK_PROJECT_ZERO())
 
 
@@ -184,7 +186,7 @@ def _custom_values(services: WithServices, form: Fields) -> dict[str, Any]:
 def _show(
     request: Request,
     services: WithServices,
-    kind: LinkKind,
+    kind: MappingKind,
     helpdesk_id: int,
     *,
     form: Fields | None = None,

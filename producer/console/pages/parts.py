@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from producer.console.auth.rights import allowed
-from producer.console.auth.visitors import Fields, fields_of, visiting
+from producer.console.auth.visitors import Fields, fields_of, require_session
 from producer.console.rendering.addresses import address, lasting, way_back, with_parameters
 from producer.console.rendering.fixing import Fixes
 from shared.values.ids import LARGEST
@@ -26,7 +26,7 @@ Row = TypeVar("Row")
 def page_router() -> APIRouter:
     """Return a router whose routes require a signed-in user with the route's right."""
     return APIRouter(
-        prefix="/console", include_in_schema=False, dependencies=[Depends(visiting), Depends(allowed)]
+        prefix="/console", include_in_schema=False, dependencies=[Depends(require_session), Depends(allowed)]
     )
 
 
@@ -84,7 +84,9 @@ def newest_first(
     return {"rows": rows, "older": older}
 
 
-def leaf(rows: Sequence[Any], after: int, path: str, *, skipped: int = 0, **filters: Any) -> dict[str, Any]:
+def paginate(
+    rows: Sequence[Any], after: int, path: str, *, skipped: int = 0, **filters: Any
+) -> dict[str, Any]:
     """Return the rows of a list's page, and the addresses of the pages before and after it.
 
     Args:

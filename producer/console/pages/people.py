@@ -8,7 +8,7 @@ from starlette.responses import Response
 from producer.admin.people import people
 from producer.admin.queries.events import waiting_tickets
 from producer.console.auth.answers import Id, WithServices
-from producer.console.pages.parts import PAGE, Form, Number, go, go_back, leaf, page_router, show
+from producer.console.pages.parts import PAGE, Form, Number, go, go_back, page_router, paginate, show
 from producer.http.problems import Problem
 from shared.errors import NotFound
 from shared.notices.access import AccessRefusal
@@ -79,7 +79,7 @@ def _show(
         request,
         "people",
         status=status,
-        **leaf(rows, after, PATH, skipped=after, find=find, only=only),
+        **paginate(rows, after, PATH, skipped=after, find=find, only=only),
         one=one,
         total=counted.total,
         new=counted.new,

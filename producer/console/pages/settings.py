@@ -14,7 +14,7 @@ from producer.admin.configuration import configuration, trial
 from producer.admin.configuration.connecting import Tested, sealed_key, try_connection, unsealed_key
 from producer.admin.configuration.metadata import begin_reading, cached
 from producer.console.auth.answers import WithServices
-from producer.console.auth.once import Secret, forget, hand_over, handed_over
+from producer.console.auth.once import FlashMessage, forget, hand_over, handed_over
 from producer.console.auth.visitors import Fields
 from producer.console.pages.parts import Form, go, go_back, page_router, show
 from producer.console.rendering.addresses import way_back
@@ -81,7 +81,7 @@ def save(request: Request, services: WithServices, form: Form) -> Response:
         response = go(path, "saved") if done.warnings else go_back(request, path, "saved")
     if done.warnings:
         text = json.dumps([sentence(one) for one in done.warnings])
-        hand_over(request, response, Secret(WARNINGS, "", text), PATH)
+        hand_over(request, response, FlashMessage(WARNINGS, "", text), PATH)
     return response
 
 

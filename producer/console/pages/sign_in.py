@@ -221,7 +221,7 @@ def change_password(request: Request, services: WithServices, form: Form) -> Res
     if faults:
         return show(request, "account", status=status, faults=faults, has_password=has_password)
     response = go(f"{visitors.PATH}/account", "password")
-    session = services.accounts.begin_anew(account.name)
+    session = services.accounts.start_session(account.name)
     visitors.keep_session(request, response, session, services.accounts.device_of(session))
     return response
 

@@ -23,7 +23,7 @@ from shared.notices.access import AccessRefusal
 from shared.notices.kinds import Kind
 from shared.notices.notice import Notice, codes_in
 from shared.notices.steps import What
-from shared.store.configuration.links import Link
+from shared.store.configuration.mappings import ProjectMapping
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState
 
@@ -122,7 +122,7 @@ def _page(snapshot: dict[str, Any], helpdesk: str | None, ticket_id: int) -> str
     return given or (helpdesk and f"{helpdesk.rstrip('/')}/front/ticket.form.php?id={ticket_id}")
 
 
-def _mapping(snapshot: dict[str, Any], link: Link | None) -> tuple[str, int] | None:
+def _mapping(snapshot: dict[str, Any], link: ProjectMapping | None) -> tuple[str, int] | None:
     """Return the mapping that selects the ticket's project, or the one that could: its entity's."""
     if link:
         return str(link.kind), link.helpdesk_id

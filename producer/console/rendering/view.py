@@ -70,7 +70,7 @@ def environment() -> Environment:
     made.filters.update(
         ago=_ago,
         capital=_capital,
-        outside=outside,
+        isolate_external_text=isolate_external_text,
         plain=plain,
         said=_said,
         why=_why,
@@ -167,7 +167,7 @@ class View:
             return 0, 0
 
 
-def outside(value: object) -> Markup:
+def isolate_external_text(value: object) -> Markup:
     """Return external text as HTML: its text direction isolated, invisible characters marked."""
     return Markup("<bdi>{}</bdi>").format(plain(value))
 
@@ -198,7 +198,9 @@ def _with_code(text: str) -> Markup:
     """Return a sentence, which may contain external text, as HTML; text in backticks is a command."""
     parts = CODE.split(text)
     shown = [
-        Markup("<code>{}</code>").format(plain(part)) if number % 2 else _with_records(outside(part))
+        Markup("<code>{}</code>").format(plain(part))
+        if number % 2
+        else _with_records(isolate_external_text(part))
         for number, part in enumerate(parts)
         if part
     ]
@@ -242,7 +244,7 @@ def _moment(text: str) -> Markup:
     try:
         return _exact_time(datetime.fromisoformat(text))
     except (ValueError, OverflowError):
-        return outside(text)
+        return isolate_external_text(text)
 
 
 def _ago(moment: datetime | None, *, exactly: bool = False) -> Markup:

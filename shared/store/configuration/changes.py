@@ -30,7 +30,7 @@ def acting(who: str) -> Iterator[None]:
         _who.reset(before)
 
 
-def whoever() -> str:
+def current_person() -> str:
     """Return the name that changes are attributed to."""
     return _who.get()
 
@@ -68,7 +68,7 @@ class Changes:
             before: the old value, as plain JSON.
             after: the new value.
         """
-        row = {"at": clock(), "who": whoever(), **notice_json(what)}
+        row = {"at": clock(), "who": current_person(), **notice_json(what)}
         made = insert(ChangeRecord).values(**row, before=before, after=after).returning(ChangeRecord.id)
         return self._session.execute(made).scalar_one()
 

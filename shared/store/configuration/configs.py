@@ -27,7 +27,7 @@ VALUES = select(RECORD.c["values"])
 STORED = select(RECORD.c["values"], RECORD.c.api_key_encrypted, CHANGES)
 
 
-def settle(session: Session, with_it: str = SETTLE) -> None:
+def lock_shared(session: Session, with_it: str = SETTLE) -> None:
     """Lock the settings against changes until the transaction ends, after changes in progress have committed.
 
     Args:
@@ -72,14 +72,14 @@ class Configs:
 
         It cannot change until this transaction ends. A later change then sees the decisions that were based on it.
         """
-        settle(self._session)
+        lock_shared(self._session)
         found = execute_prepared(self._session, VALUES)
         stored = found[0][0].get("status_map") if found else None
         if stored is None:
             return PluginConfig().status_map
         return {int(helpdesk_status): tracker_status for helpdesk_status, tracker_status in stored.items()}
 
-    def hold(self) -> None:
+    def lock_exclusive(self) -> None:
         """Lock the settings for a change: wait for running decisions that use them, and block later ones.
 
         Reads after the commit see every decision that was based on the old settings.
@@ -92,7 +92,7 @@ class Configs:
 
         If the values are the same, this is not a change.
         """
-        self.hold()
+        self.lock_exclusive()
         stored = self._session.scalar(VALUES) or {}
         values = {**stored, **config.model_dump(mode="json")}
         if self._write({"values": values}, PluginConfigRecord.values.is_distinct_from(values)):

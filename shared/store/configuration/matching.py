@@ -91,7 +91,7 @@ def person_of(row: TrackerUser | Row[Any]) -> TrackerPerson:
     return TrackerPerson(row.tracker_user_id, row.login, row.name, row.mail, row.admin)
 
 
-class Known:
+class KnownPeople:
     """The data for matching help desk users, read in three statements.
 
     Args:
@@ -143,7 +143,7 @@ class Known:
         return next((one for one in self._whose[tracker_user_id] if one != helpdesk_user_id), None)
 
 
-def match_user(user: HelpdeskUser, known: Known, *, administrators: bool) -> Match:
+def match_user(user: HelpdeskUser, known: KnownPeople, *, administrators: bool) -> Match:
     """Match a help desk user with a tracker user; match administrators by e-mail only if `administrators`."""
     tracker_user_id = known.override(user.id)
     if tracker_user_id is not None:
@@ -158,7 +158,7 @@ def match_user(user: HelpdeskUser, known: Known, *, administrators: bool) -> Mat
     return _by_mail(user, known, administrators=administrators)
 
 
-def _by_mail(user: HelpdeskUser, known: Known, *, administrators: bool) -> Match:
+def _by_mail(user: HelpdeskUser, known: KnownPeople, *, administrators: bool) -> Match:
     mail = mail_key(user.email)
     if mail is None:
         return Match(None, Matching.NO_EMAIL(helpdesk_user_id=user.id))

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from shared.notices.notice import Notice
 from shared.store.configuration.basis import note_change
 from shared.store.tables.configuration import MetadataRow, MetadataRun, TrackerUser
-from shared.store.tables.explained import keeping
+from shared.store.tables.explained import reason_columns
 from shared.store.tables.types import clock, insert_for
 from shared.values.ids import read_id
 
@@ -189,7 +189,7 @@ class Metadata:
         why: Notice | None = None,
     ) -> None:
         """Record a run that ends now; delete old runs, but never the last successful one."""
-        run = {"started_at": started_at, "ended_at": clock(), "ok": why is None, **keeping(why)}
+        run = {"started_at": started_at, "ended_at": clock(), "ok": why is None, **reason_columns(why)}
         statement = insert_for(self._session)(MetadataRun)
         run_id = self._session.scalar(
             statement.values(**run, counts=dict(counts), differences=dict(differences)).returning(

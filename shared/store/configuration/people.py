@@ -13,7 +13,7 @@ from shared.events.snapshots import HelpdeskUser
 from shared.store.configuration.basis import note_change
 from shared.store.configuration.matching import (
     BLANKS,
-    Known,
+    KnownPeople,
     Match,
     TrackerPerson,
     mail_key,
@@ -52,7 +52,7 @@ class People:
         """
         if user is None:
             return nobody()
-        return match_user(user, Known(self._session, [user]), administrators=administrators)
+        return match_user(user, KnownPeople(self._session, [user]), administrators=administrators)
 
     def match_all(
         self, among: Sequence[HelpdeskUser] | None = None, *, administrators: bool = True
@@ -63,7 +63,7 @@ class People:
             among: the help desk users; None matches all who are named in events or user mappings.
             administrators: as for `match`.
         """
-        known = Known(self._session, among)
+        known = KnownPeople(self._session, among)
         users = self.seen() if among is None else among
         return [(user, match_user(user, known, administrators=administrators)) for user in users]
 
@@ -79,7 +79,7 @@ class People:
         wanted = {who(user): user for user in in_order}
         if not wanted:
             return {}
-        known = Known(self._session, wanted.values())
+        known = KnownPeople(self._session, wanted.values())
         return {
             key: self._pinned(user, match_user(user, known, administrators=administrators), administrators)
             for key, user in wanted.items()

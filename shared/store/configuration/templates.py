@@ -54,7 +54,7 @@ class ActiveTemplate:
 
 
 @dataclass(frozen=True, slots=True)
-class SettingsCache:
+class TemplateWithText:
     """A template with the text of one of its versions.
 
     Attributes:
@@ -87,7 +87,7 @@ class Templates:
 
     def kept(
         self, *, operation: str | None = None, template_id: int | None = None, version: int | None = None
-    ) -> list[SettingsCache]:
+    ) -> list[TemplateWithText]:
         """Return templates with one version's text, read in one statement, ordered by operation and name.
 
         Args:
@@ -107,7 +107,7 @@ class Templates:
             statement = statement.where(PayloadTemplate.operation == operation)
         if template_id is not None:
             statement = statement.where(PayloadTemplate.id == template_id)
-        return [SettingsCache(*row) for row in self._session.execute(statement)]
+        return [TemplateWithText(*row) for row in self._session.execute(statement)]
 
     def get(self, template_id: int, *, lock: bool = False) -> PayloadTemplate | None:
         """Return a template.

@@ -23,7 +23,7 @@ from shared.notices.refusals import Refusal
 from shared.store.journal.due import CLOCK_TOLERANCE
 from shared.store.journal.journal_queries import JOURNAL, UNREADABLE
 from shared.store.tables.configuration import PluginConfigRecord
-from shared.store.tables.explained import keeping
+from shared.store.tables.explained import reason_columns
 from shared.store.tables.functions import Rows
 from shared.store.tables.journal import NO_SEQUENCE, EventState
 from shared.store.tables.prepared import execute_prepared
@@ -133,7 +133,7 @@ class JournalAppender:
             "payload": json.dumps({"source": source, "body": body.decode("utf-8", "surrogateescape")}),
             "state": EventState.FAILED,
             "attempts": 0,
-            **keeping(
+            **reason_columns(
                 Reason.DELIVERY_UNREADABLE(source=source, **faulty(Refusal.EVENT_NOT_VALID, faults).params)
             ),
         }

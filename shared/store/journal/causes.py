@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from shared.notices.notice import Notice
 from shared.store.journal.journal_queries import UNREADABLE
-from shared.store.tables.explained import kept
+from shared.store.tables.explained import reason_from_columns
 from shared.store.tables.journal import EventState, JournalEvent
 
 NUMBER = re.compile(r"\d+")
@@ -56,7 +56,7 @@ def failure_causes(session: Session) -> list[FailureCause]:
     newest = select(*columns).where(failed).order_by(JournalEvent.id.desc()).limit(NEWEST)
     found: dict[str, FailureCause] = {}
     for code, params in session.execute(newest):
-        notice = kept(code, params)
+        notice = reason_from_columns(code, params)
         if notice is None:
             continue
         cause = cause_of(code, params)

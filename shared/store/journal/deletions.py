@@ -20,7 +20,7 @@ DELETIONS = cast(Table, TicketDeletion.__table__)
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Said:
+class DeletionState:
     """Whether a ticket is deleted according to one event; ordered by the event's place in time.
 
     Attributes:
@@ -41,7 +41,7 @@ class TicketDeletions:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def note(self, said: Iterable[Said]) -> list[int]:
+    def note(self, said: Iterable[DeletionState]) -> list[int]:
         """Record deletions and restorations, unless a newer one is known.
 
         Events and statuses that were skipped because a ticket was deleted are processed again once it is restored.

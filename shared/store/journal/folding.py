@@ -29,7 +29,7 @@ from sqlalchemy.orm import Session
 from shared.events.event import Event
 from shared.store.journal.due import Due
 from shared.store.journal.ticket_queries import IS_DROPPED, TICKETS, Desired
-from shared.store.tables.explained import keeping
+from shared.store.tables.explained import reason_columns
 from shared.store.tables.functions import Rows
 from shared.store.tables.journal import JournalEvent, TicketState
 from shared.store.tables.prepared import execute_prepared
@@ -123,7 +123,7 @@ def _folding(insert: Insert) -> Any:
         "status_next_at": None,
         "status_attempts": 0,
         "status_dropped": None,
-        **keeping(None, "status_"),
+        **reason_columns(None, "status_"),
     }
     values = [literal(value, TICKETS.c[name].type).label(name) for name, value in first.items()]
     values += [
@@ -141,7 +141,7 @@ def _folding(insert: Insert) -> Any:
         "snapshot",
         "status_attempts",
         "status_dropped",
-        *keeping(None, "status_"),
+        *reason_columns(None, "status_"),
     )
     this_ticket = given.c.ticket_id == literal_column("excluded.ticket_id")
     is_due = or_(

@@ -35,7 +35,7 @@ from shared.store.journal.appending import JournalAppender
 from shared.store.journal.due import ORDER, due_with_their_keys, is_pending_of_few
 from shared.store.journal.journal_queries import JOURNAL, UNREADABLE, JournalQueries, is_in_state
 from shared.store.ledger.ledger_queries import unsettled_tickets
-from shared.store.tables.explained import keeping
+from shared.store.tables.explained import reason_columns
 from shared.store.tables.functions import Rows, unindexed
 from shared.store.tables.journal import EventState, JournalEvent
 from shared.store.tables.prepared import execute_prepared
@@ -64,7 +64,11 @@ DONE = Rows(
     {
         "event_id": Key,
         "of_key": String(),
-        **{f"{what}_{name}": JOURNAL.c[name].type for what in ("done", "others") for name in keeping(None)},
+        **{
+            f"{what}_{name}": JOURNAL.c[name].type
+            for what in ("done", "others")
+            for name in reason_columns(None)
+        },
     }
 )
 
@@ -86,8 +90,8 @@ class Journal(JournalQueries, JournalAppender):
             {
                 "event_id": one.event_id,
                 "of_key": one.key,
-                **{f"done_{name}": value for name, value in keeping(one.reason).items()},
-                **{f"others_{name}": value for name, value in keeping(one.others).items()},
+                **{f"done_{name}": value for name, value in reason_columns(one.reason).items()},
+                **{f"others_{name}": value for name, value in reason_columns(one.others).items()},
             }
             for one in sorted(events, key=lambda one: one.event_id)
         ]
@@ -134,7 +138,7 @@ class Journal(JournalQueries, JournalAppender):
         """Reschedule a ticket's due events, and its pending events with the same keys, to `until`."""
         self._change(due_with_their_keys(ticket_id), reason, next_attempt_at=until)
 
-    def put_off(self, ticket_id: int, seconds: float, *, key: str | None = None) -> None:
+    def reschedule(self, ticket_id: int, seconds: float, *, key: str | None = None) -> None:
         """Make pending events due after some seconds, whenever they were due before.
 
         Args:
@@ -146,14 +150,16 @@ class Journal(JournalQueries, JournalAppender):
         where = and_(whose, is_pending_of_few())
         self._session.execute(update(JOURNAL).where(where).values(next_attempt_at=clock(seconds)))
 
-    def hurry(self, ticket_id: int, key: str | None = None) -> None:
+    def make_due(self, ticket_id: int, key: str | None = None) -> None:
         """Make a ticket's pending events due now, and a key's on any ticket: they may wait for a creation."""
         waiting = and_(_waiting_for(ticket_id, key), is_pending_of_few())
         self._session.execute(update(JOURNAL).where(waiting).values(next_attempt_at=None))
 
-    def go_on(self, code: Code, reason: Notice, limit: int) -> list[tuple[int, int]]:
+    def make_due_by_code(self, code: Code, reason: Notice, limit: int) -> list[tuple[int, int]]:
         """Make at most `limit` pending events with this reason code due now; return event and ticket ids."""
-        return self._change_some(JournalEvent.code == code, limit, next_attempt_at=None, **keeping(reason))
+        return self._change_some(
+            JournalEvent.code == code, limit, next_attempt_at=None, **reason_columns(reason)
+        )
 
     def skip_pending(self, reason: Notice, limit: int) -> list[tuple[int, int]]:
         """End at most `limit` pending events as skipped; return event and ticket ids.
@@ -162,7 +168,7 @@ class Journal(JournalQueries, JournalAppender):
         """
         ends = {"state": EventState.SKIPPED, "next_attempt_at": None, "ended_at": clock()}
         has_snapshot = JournalEvent.event.not_in(DELETIONS)
-        return self._change_some(has_snapshot, limit, **ends, **keeping(reason))
+        return self._change_some(has_snapshot, limit, **ends, **reason_columns(reason))
 
     def complete(self, event_id: int, facts: Mapping[Fact, Any]) -> None:
         """Store the facts that were looked up because an event lacks them; facts left out stay unknown."""
@@ -183,7 +189,7 @@ class Journal(JournalQueries, JournalAppender):
                 ended_at=None,
                 attempts=0,
                 completion=None,
-                **keeping(reason),
+                **reason_columns(reason),
             )
             .returning(JournalEvent.ticket_id)
         )
@@ -260,7 +266,9 @@ class Journal(JournalQueries, JournalAppender):
         return [(event_id, ticket_id) for event_id, ticket_id in changed]
 
     def _change(self, where: ColumnElement[bool], reason: Notice, **values: object) -> None:
-        changed = self._session.execute(update(JOURNAL).where(where).values(**values, **keeping(reason)))
+        changed = self._session.execute(
+            update(JOURNAL).where(where).values(**values, **reason_columns(reason))
+        )
         if "state" in values:
             self.ended[str(values["state"]), str(reason.code)] += cast(CursorResult[Any], changed).rowcount
 
@@ -281,7 +289,8 @@ def _done() -> Any:
     columns, given = JOURNAL.c, DONE.table().c
     is_it, state = columns.id == given.event_id, partial(literal, type_=columns.state.type)
     explained = {
-        name: case((is_it, given[f"done_{name}"]), else_=given[f"others_{name}"]) for name in keeping(None)
+        name: case((is_it, given[f"done_{name}"]), else_=given[f"others_{name}"])
+        for name in reason_columns(None)
     }
     return (
         update(JOURNAL)

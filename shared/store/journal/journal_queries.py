@@ -27,7 +27,7 @@ from shared.store.journal.due import (
     is_pending_of_few,
 )
 from shared.store.ledger.transitions import FOR_A_PERSON
-from shared.store.tables.explained import kept
+from shared.store.tables.explained import reason_from_columns
 from shared.store.tables.functions import among, number_in
 from shared.store.tables.journal import EventState, JournalEvent, TicketState
 from shared.store.tables.ledger import DocumentLink, NoteLink, TaskTimeLink, TicketIssueLink
@@ -117,8 +117,10 @@ class JournalQueries:
 
     def unreadable(self) -> Sequence[JournalEvent]:
         """Return the unreadable deliveries, oldest first."""
-        kept = select(JournalEvent).where(JournalEvent.key == UNREADABLE).order_by(JournalEvent.id)
-        return self._session.scalars(kept).all()
+        reason_from_columns = (
+            select(JournalEvent).where(JournalEvent.key == UNREADABLE).order_by(JournalEvent.id)
+        )
+        return self._session.scalars(reason_from_columns).all()
 
     def oldest(self, state: EventState) -> JournalEvent | None:
         """Return the event in a state that was received first."""
@@ -131,7 +133,9 @@ class JournalQueries:
         """Return the ids and reasons of the events in a state, oldest first."""
         columns = (JournalEvent.id, JournalEvent.code, JournalEvent.params)
         statement = select(*columns).where(JournalEvent.state == state).order_by(JournalEvent.id)
-        return [(event_id, kept(*reason)) for event_id, *reason in self._session.execute(statement)]
+        return [
+            (event_id, reason_from_columns(*reason)) for event_id, *reason in self._session.execute(statement)
+        ]
 
     def count(self, state: EventState, *, code: str | None = None) -> int:
         """Return the number of events in a state, or in a state and with a reason code."""

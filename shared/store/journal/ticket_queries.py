@@ -25,7 +25,7 @@ from sqlalchemy.orm import Session
 from shared.notices.notice import Code, Notice
 from shared.notices.reasons import Reason
 from shared.notices.render import sentence
-from shared.store.tables.explained import kept
+from shared.store.tables.explained import reason_from_columns
 from shared.store.tables.functions import among
 from shared.store.tables.journal import FIELDS_DUE, FIELDS_KEPT, STATUS_DROPPED, TicketState
 from shared.store.tables.ledger import LedgerState, TicketIssueLink
@@ -91,7 +91,7 @@ class Desired(NamedTuple):
     @property
     def status_notice(self) -> Notice | None:
         """Why the status is not set yet or was dropped; None if there was no obstacle."""
-        return kept(self.status_code, self.status_params)
+        return reason_from_columns(self.status_code, self.status_params)
 
     @property
     def status_reason(self) -> str | None:
@@ -187,7 +187,9 @@ class TicketQueries:
         why = (state.status_code, state.status_params)
         newest = select(state.ticket_id, state.event_id, *why).where(*refused).order_by(state.event_id.desc())
         found = self._session.execute(newest.limit(limit))
-        return count or 0, [(ticket_id, event_id, kept(*reason)) for ticket_id, event_id, *reason in found]
+        return count or 0, [
+            (ticket_id, event_id, reason_from_columns(*reason)) for ticket_id, event_id, *reason in found
+        ]
 
     def with_fields_kept(self, days: int, limit: int) -> tuple[int, list[int]]:
         """Return how many tickets' issues kept differing fields in the last `days`, and the newest of these tickets."""

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, and_, func, literal, or_, select, update
 from shared.notices.notice import Code, Notice
 from shared.store.journal.folding import TicketFolding, settled_by
 from shared.store.journal.ticket_queries import IS_DROPPED, TICKETS, TicketQueries
-from shared.store.tables.explained import keeping
+from shared.store.tables.explained import reason_columns
 from shared.store.tables.functions import Rows
 from shared.store.tables.journal import TicketState
 from shared.store.tables.ledger import LedgerState, TicketIssueLink
@@ -37,7 +37,7 @@ class TicketStates(TicketQueries, TicketFolding):
         """Record whether additions of some tickets were skipped because the tickets had no issue yet."""
         self._set(TicketState.ticket_id.in_(ticket_ids), notes_wait=wait or None)
 
-    def give_again(
+    def retry_late_status(
         self,
         ticket_id: int,
         event_id: int,
@@ -74,7 +74,7 @@ class TicketStates(TicketQueries, TicketFolding):
             **attempts,
         )
 
-    def given_all(self, given: Sequence[tuple[int, int, int | None]]) -> set[int]:
+    def record_set(self, given: Sequence[tuple[int, int, int | None]]) -> set[int]:
         """Record that the statuses of these events' snapshots were set on the tracker.
 
         If a newer snapshot has arrived since, its status is due again: the tracker may have applied the older one last.
@@ -96,7 +96,7 @@ class TicketStates(TicketQueries, TicketFolding):
                 self._set(TicketState.ticket_id == ticket_id, status_due=True)
         return newest
 
-    def owe(self, has: Mapping[int, int | None], status_map: Mapping[int, int]) -> None:
+    def mark_due(self, has: Mapping[int, int | None], status_map: Mapping[int, int]) -> None:
         """Make the statuses of new issues due, unless they are unmapped or the issues already have them.
 
         Args:
@@ -116,7 +116,7 @@ class TicketStates(TicketQueries, TicketFolding):
                 given.append((ticket_id, event_id, has[ticket_id]))
             else:
                 owed.append(ticket_id)
-        self.given_all(given)
+        self.record_set(given)
         if owed:
             self._set(TicketState.ticket_id.in_(owed), status_due=True, status_next_at=None)
 
@@ -151,7 +151,7 @@ class TicketStates(TicketQueries, TicketFolding):
             status_due=False,
             status_next_at=None,
             status_dropped=True,
-            **keeping(reason, "status_"),
+            **reason_columns(reason, "status_"),
         )
 
     def drop_due(self, reason: Notice) -> list[int]:
@@ -161,7 +161,12 @@ class TicketStates(TicketQueries, TicketFolding):
         dropped = (
             update(TICKETS)
             .where(is_due)
-            .values(status_due=False, status_next_at=None, status_dropped=True, **keeping(reason, "status_"))
+            .values(
+                status_due=False,
+                status_next_at=None,
+                status_dropped=True,
+                **reason_columns(reason, "status_"),
+            )
             .returning(TicketState.ticket_id)
         )
         return list(self._session.scalars(dropped))
@@ -174,7 +179,7 @@ class TicketStates(TicketQueries, TicketFolding):
         self._set(
             self._still(ticket_id, event_id),
             status_next_at=until,
-            **keeping(reason, "status_"),
+            **reason_columns(reason, "status_"),
             status_attempts=attempts,
         )
 
@@ -213,7 +218,7 @@ class TicketStates(TicketQueries, TicketFolding):
 
 @cache
 def _giving() -> Any:
-    """Return the statement of `given_all`; built once, as in `folding`."""
+    """Return the statement of `record_set`; built once, as in `folding`."""
     given = GIVEN.table().c
     return (
         update(TICKETS)
@@ -225,7 +230,7 @@ def _giving() -> Any:
             status_next_at=None,
             status_dropped=None,
             status_attempts=0,
-            **keeping(None, "status_"),
+            **reason_columns(None, "status_"),
         )
         .returning(TICKETS.c.ticket_id)
     )

@@ -9,7 +9,7 @@ from sqlalchemy import Table, delete, select, update
 from sqlalchemy.orm import Session
 
 from shared.notices.notice import Notice
-from shared.store.tables.explained import keeping
+from shared.store.tables.explained import reason_columns
 from shared.store.tables.ledger import DryRunObject
 from shared.store.tables.types import clock, insert_for
 
@@ -72,7 +72,7 @@ class DryRunObjects:
             taken += self._session.scalars(statement).all()
         return taken
 
-    def put_off(self, row_id: int, attempts: int, seconds: float, reason: Notice) -> None:
+    def reschedule(self, row_id: int, attempts: int, seconds: float, reason: Notice) -> None:
         """Give a row back for a later attempt, unless another process has taken it over in the meantime.
 
         Args:
@@ -82,7 +82,7 @@ class DryRunObjects:
             reason: why the object still exists, shown to people.
         """
         mine = (DryRunObject.id == row_id, DryRunObject.attempts == attempts)
-        self._set(*mine, next_attempt_at=clock(seconds), **keeping(reason))
+        self._set(*mine, next_attempt_at=clock(seconds), **reason_columns(reason))
 
     def gone(self, row_id: int) -> None:
         """Delete a row whose object is known to be deleted, or was never created."""

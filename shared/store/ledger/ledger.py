@@ -29,7 +29,7 @@ from shared.store.ledger.statements import (
     linking,
 )
 from shared.store.ledger.transitions import NOTES, TRANSITIONS, LedgerEvent, LedgerNote
-from shared.store.tables.explained import keeping
+from shared.store.tables.explained import reason_columns
 from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.tables.prepared import execute_prepared
 from shared.store.tables.types import clock, insert_for, is_on_postgresql
@@ -88,7 +88,7 @@ class Ledger(LedgerQueries):
             Keys and attempts of the linked rows. For the rest, another row holds the tracker id or the row has changed.
         """
         rows = (
-            {**{name: getattr(one, name) for name in ANSWERED}, **keeping(one.reason)}
+            {**{name: getattr(one, name) for name in ANSWERED}, **reason_columns(one.reason)}
             for one in sorted(answers, key=lambda answer: answer.key)
         )
         linked = answered_rows(self._table).parameters(self._session, rows)
@@ -110,7 +110,7 @@ class Ledger(LedgerQueries):
             adopted=False,
             settle_after=None,
             candidates=None,
-            **keeping(reason),
+            **reason_columns(reason),
         )
 
     def adopt(
@@ -131,14 +131,14 @@ class Ledger(LedgerQueries):
             adopted=True,
             settle_after=None,
             candidates=None,
-            **keeping(reason),
+            **reason_columns(reason),
         )
 
     def free(
         self, key: int, attempt: int, reason: Notice, event: LedgerEvent = LedgerEvent.NOT_CREATED
     ) -> bool:
         """Free a row whose request was refused or never sent, or whose object is absent; its attempt number stays."""
-        return self._move((event,), self._attempt(key, attempt), settle_after=None, **keeping(reason))
+        return self._move((event,), self._attempt(key, attempt), settle_after=None, **reason_columns(reason))
 
     def doubt(self, key: int, attempt: int, settling: float, reason: Notice) -> bool:
         """Put a claimed row in doubt; it cannot be resolved before `settling` seconds have passed."""
@@ -147,7 +147,7 @@ class Ledger(LedgerQueries):
             self._attempt(key, attempt),
             unclear=self._one_more,
             settle_after=clock(settling),
-            **keeping(reason),
+            **reason_columns(reason),
         )
 
     def expire(self, key: int, attempt: int, settling: float) -> bool:
@@ -159,7 +159,7 @@ class Ledger(LedgerQueries):
             over,
             unclear=self._one_more,
             settle_after=clock(),
-            **keeping(Reason.NEVER_TOLD()),
+            **reason_columns(Reason.NEVER_TOLD()),
         )
 
     def another_round(
@@ -171,7 +171,7 @@ class Ledger(LedgerQueries):
             self._attempt(key, attempt),
             rounds=self._model.rounds + int(count),
             settle_after=due,
-            **keeping(reason),
+            **reason_columns(reason),
         )
 
     def hold(
@@ -194,12 +194,12 @@ class Ledger(LedgerQueries):
         where = self._is(key) if attempt is None else self._attempt(key, attempt)
         happened = LedgerEvent.ISSUE_LOST if attempt is None else event
         found = sorted(set(candidates)) or None
-        return self._move((happened,), where, settle_after=None, candidates=found, **keeping(reason))
+        return self._move((happened,), where, settle_after=None, candidates=found, **reason_columns(reason))
 
     def narrow(self, key: int, attempt: int, candidates: Collection[int], reason: Notice) -> bool:
         """Reduce a row on hold to these candidates, since other rows own the rest; free the row if none is left."""
         left = sorted(candidates)
-        values = {"candidates": left} if left else {"candidates": None, **keeping(reason)}
+        values = {"candidates": left} if left else {"candidates": None, **reason_columns(reason)}
         event = LedgerEvent.CANDIDATE_LOST if left else LedgerEvent.LAST_CANDIDATE_LOST
         return self._move((event,), self._attempt(key, attempt), **values)
 
@@ -215,7 +215,7 @@ class Ledger(LedgerQueries):
             duplicate=True,
             settle_after=None,
             candidates=ids,
-            **keeping(Reason.POSSIBLY_TWICE(tracker_ids=ids)),
+            **reason_columns(Reason.POSSIBLY_TWICE(tracker_ids=ids)),
         )
 
     def moved(self, key: int, tracker_id: int, tracker_project_id: int) -> bool:
@@ -229,7 +229,7 @@ class Ledger(LedgerQueries):
 
     def gone(self, key: int, tracker_id: int, reason: Notice) -> bool:
         """Mark a row as gone, because its object no longer exists on the tracker."""
-        return self._move((LedgerEvent.DELETED,), self._object(key, tracker_id), **keeping(reason))
+        return self._move((LedgerEvent.DELETED,), self._object(key, tracker_id), **reason_columns(reason))
 
     def take_from_sibling(self, key: int, tracker_id: int) -> LedgerRow | None:
         """Take a tracker id away from the row that holds it, because the answer to another row's attempt named the id.
@@ -258,11 +258,11 @@ class Ledger(LedgerQueries):
                 adopted=False,
                 duplicate=False,
                 settle_after=clock(),
-                **keeping(Reason.OWNED_BY_ANOTHER(tracker_id=tracker_id, kind=self.kind, key=key)),
+                **reason_columns(Reason.OWNED_BY_ANOTHER(tracker_id=tracker_id, kind=self.kind, key=key)),
             )
         else:
             lost = Reason.ID_GIVEN_AWAY(tracker_id=tracker_id, kind=self.kind, key=key)
-            self._set(where, state=TRANSITIONS[LedgerEvent.ID_GIVEN_AWAY].target, **keeping(lost))
+            self._set(where, state=TRANSITIONS[LedgerEvent.ID_GIVEN_AWAY].target, **reason_columns(lost))
         return holder
 
     def resolve(
@@ -292,7 +292,7 @@ class Ledger(LedgerQueries):
             settle_after=None,
             candidates=None if adopting else self._model.candidates,
             tracker_project_id=func.coalesce(tracker_project_id, self._model.tracker_project_id),
-            **keeping(reason),
+            **reason_columns(reason),
         )
 
     def take_over(
@@ -317,7 +317,7 @@ class Ledger(LedgerQueries):
             "adopted": True,
             "duplicate": False,
             "settle_after": None,
-            **keeping(Reason.TAKEN_OVER()),
+            **reason_columns(Reason.TAKEN_OVER()),
             "changed_at": clock(),
         }
         statement = (
@@ -341,7 +341,7 @@ class Ledger(LedgerQueries):
             adopted=False,
             first_claimed_at=None,
             attempt=self._model.attempt + 1,
-            **keeping(reason),
+            **reason_columns(reason),
         )
 
     def take_back(self, key: int, tracker_id: int, reason: Notice) -> bool:
@@ -356,7 +356,7 @@ class Ledger(LedgerQueries):
             attempt=self._model.attempt + 1,
             settle_after=None,
             candidates=[tracker_id],
-            **keeping(reason),
+            **reason_columns(reason),
         )
 
     def unlink(self, key: int, tracker_id: int) -> bool:
@@ -373,7 +373,7 @@ class Ledger(LedgerQueries):
             earlier=None,
             settle_after=None,
             candidates=[tracker_id],
-            **keeping(Reason.LINK_FORGOTTEN(tracker_id=tracker_id)),
+            **reason_columns(Reason.LINK_FORGOTTEN(tracker_id=tracker_id)),
         )
 
     @property

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from shared.notices.kinds import ATTRIBUTED, Kind
 from shared.notices.notice import Notice
-from shared.store.tables.explained import keeping
+from shared.store.tables.explained import reason_columns
 from shared.store.tables.ledger import (
     MODELS,
     LedgerState,
@@ -44,7 +44,7 @@ class MisattributedObjects:
             "ticket_id": ticket_id,
             "tracker_id": tracker_id,
             "at": clock(),
-            **keeping(why),
+            **reason_columns(why),
         }
         put_row(self._session, Misattributed, {"kind": str(kind), "key": key}, values)
 
@@ -75,7 +75,7 @@ class MisattributedObjects:
         newest_first = statement.order_by(*(one.desc() for one in place)).limit(limit)
         return [(one, author_id) for one, author_id in self._session.execute(newest_first)]
 
-    def of_ticket(self, ticket_id: int) -> bool:
+    def has_any(self, ticket_id: int) -> bool:
         """Return whether a ticket has an entry whose object is still linked."""
         found = wrong_authors().where(Misattributed.ticket_id == ticket_id).limit(1)
         return self._session.scalar(found) is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from shared.errors import LeaseOver
+from shared.errors import LeaseExpired
 from shared.notices.faults import Fault
 
 
@@ -28,7 +28,7 @@ class SendWindow:
         """Check, right before each request of a claim, that it may still send; also before repeats as the API user.
 
         Raises:
-            LeaseOver: if the lease has expired, so that nothing more may be sent for this claim.
+            LeaseExpired: if the lease has expired, so that nothing more may be sent for this claim.
         """
         if _now() >= self._ends:
-            raise LeaseOver(Fault.LEASE_RAN_OUT())
+            raise LeaseExpired(Fault.LEASE_RAN_OUT())

@@ -31,7 +31,7 @@ from shared.events.event import TICKET_DELETED
 from shared.notices.notice import Notice
 from shared.store.configuration.basis import CHANGES
 from shared.store.ledger.transitions import TRANSITIONS, LedgerEvent
-from shared.store.tables.explained import keeping
+from shared.store.tables.explained import reason_columns
 from shared.store.tables.functions import Rows, unindexed
 from shared.store.tables.journal import EventState, JournalEvent, RecoveryMode
 from shared.store.tables.ledger import GONE, LedgerRow, LedgerState, key_column, own
@@ -133,7 +133,7 @@ def claiming(
         "rounds": _constant(columns.rounds, 0),
         "adopted": _constant(columns.adopted, False),
         "duplicate": _constant(columns.duplicate, False),
-        **{name: _constant(columns[name], value) for name, value in keeping(None).items()},
+        **{name: _constant(columns[name], value) for name, value in reason_columns(None).items()},
         "changed_at": clock(),
     }
     # one more than the number that was read, which is 0 if there was no row
@@ -213,7 +213,7 @@ def linking(model: type[LedgerRow]) -> Any:
             settle_after=None,
             candidates=None,
             changed_at=clock(),
-            **{name: answered[name] for name in keeping(None)},
+            **{name: answered[name] for name in reason_columns(None)},
         )
         .returning(columns[of_key], columns.attempt)
     )
@@ -230,7 +230,7 @@ def claimed_rows(table: Table) -> Rows:
 @cache
 def answered_rows(table: Table) -> Rows:
     """Return the row format in which answers are passed to their statement."""
-    explained = {name: table.c[name].type for name in keeping(None)}
+    explained = {name: table.c[name].type for name in reason_columns(None)}
     return Rows({**dict.fromkeys(ANSWERED, Key), **explained})
 
 

@@ -53,7 +53,7 @@ class ChangeRecord(Base):
         return Notice(self.code, from_json(self.params))
 
 
-class ProjectLink(Base):
+class ProjectMappingRow(Base):
     """Project mapping: help desk project to tracker project."""
 
     __tablename__ = "project_link"
@@ -63,7 +63,7 @@ class ProjectLink(Base):
     default_category_id: Mapped[int | None]
 
 
-class EntityLink(Base):
+class EntityMappingRow(Base):
     """Project mapping: help desk entity to tracker project; matched exactly, never through the entity tree."""
 
     __tablename__ = "entity_link"

@@ -22,7 +22,7 @@ class Explained:
     @property
     def notice(self) -> Notice | None:
         """The reason, or None."""
-        return kept(self.code, self.params)
+        return reason_from_columns(self.code, self.params)
 
     def has_code(self, code: Code) -> bool:
         """Return whether the reason has a code."""
@@ -35,12 +35,12 @@ class Explained:
         return None if notice is None else sentence(notice)
 
 
-def kept(code: str | None, params: Mapping[str, Any] | None) -> Notice | None:
+def reason_from_columns(code: str | None, params: Mapping[str, Any] | None) -> Notice | None:
     """Return a reason from its two columns."""
     return None if code is None else Notice(code, from_json(params))
 
 
-def keeping(reason: Notice | None, prefix: str = "") -> dict[str, Any]:
+def reason_columns(reason: Notice | None, prefix: str = "") -> dict[str, Any]:
     """Return the values of a reason's two columns.
 
     Args:

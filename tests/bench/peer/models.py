@@ -9,7 +9,7 @@ class Base(DeclarativeBase):
     """Base of the peer's tables."""
 
 
-class ProjectLink(Base):
+class ProjectMappingRow(Base):
     """Helpdesk project to tracker project."""
 
     __tablename__ = "project_links"
@@ -18,7 +18,7 @@ class ProjectLink(Base):
     category_id: Mapped[int | None]
 
 
-class EntityLink(Base):
+class EntityMappingRow(Base):
     """Helpdesk entity to tracker project."""
 
     __tablename__ = "entity_links"

@@ -11,7 +11,7 @@ from sqlalchemy import create_engine, select
 from sqlalchemy.orm import Session
 
 from tests.bench.peer.config import load
-from tests.bench.peer.models import EntityLink, Person, ProjectLink, TaskLink, TicketLink
+from tests.bench.peer.models import EntityMappingRow, Person, ProjectMappingRow, TaskLink, TicketLink
 from tests.bench.peer.tracker import Tracker
 
 DONE = 2
@@ -49,12 +49,12 @@ def forward(event: dict[str, Any]) -> None:
         db.commit()
 
 
-def _project_of(db: Session, ticket: dict[str, Any]) -> ProjectLink | EntityLink | None:
+def _project_of(db: Session, ticket: dict[str, Any]) -> ProjectMappingRow | EntityMappingRow | None:
     if ticket["project_id"] is not None:
-        link = db.get(ProjectLink, ticket["project_id"])
+        link = db.get(ProjectMappingRow, ticket["project_id"])
         if link:
             return link
-    return db.get(EntityLink, ticket["entity_id"])
+    return db.get(EntityMappingRow, ticket["entity_id"])
 
 
 def _person_of(db: Session, user: dict[str, Any] | None, project_id: int) -> Person | None:
@@ -66,7 +66,7 @@ def _person_of(db: Session, user: dict[str, Any] | None, project_id: int) -> Per
     return person
 
 
-def _create_issue(db: Session, ticket: dict[str, Any], project: ProjectLink | EntityLink) -> int:
+def _create_issue(db: Session, ticket: dict[str, Any], project: ProjectMappingRow | EntityMappingRow) -> int:
     person = _person_of(db, ticket["technician"], project.tracker_project_id)
     body = {
         "project_id": project.tracker_project_id,
@@ -85,7 +85,7 @@ def _log_time(
     ticket: dict[str, Any],
     task: dict[str, Any],
     issue_id: int,
-    project: ProjectLink | EntityLink,
+    project: ProjectMappingRow | EntityMappingRow,
 ) -> int:
     person = _person_of(db, task["user"], project.tracker_project_id)
     body = {

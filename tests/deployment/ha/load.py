@@ -34,16 +34,16 @@ class Load:
         fleet: whose journal and tracker are compared with the workload.
         workload: without copies.
         url: where the producers are reached.
-        pause: seconds that each sender waits between two deliveries.
+        pause_s: seconds that each sender waits between two deliveries.
         verify: the certificate that an https address is checked by.
     """
 
     def __init__(
-        self, fleet: Fleet, workload: Workload, *, url: str = "", pause: float = 0.02, verify: Any = None
+        self, fleet: Fleet, workload: Workload, *, url: str = "", pause_s: float = 0.02, verify: Any = None
     ) -> None:
         self._fleet, self._workload = fleet, workload
         self._url = f"{url or f'http://127.0.0.1:{fleet.port}'}/events"
-        self._pause, self._verify = pause, verify
+        self._pause_s, self._verify = pause_s, verify
         self._webhook = Webhook(SECRET)
         self._left = iter(list(workload.deliveries))
         self._next = threading.Lock()
@@ -103,7 +103,7 @@ class Load:
                 if delivery is None:
                     return
                 self._send(http, *delivery)
-                time.sleep(self._pause)
+                time.sleep(self._pause_s)
 
     def _send(self, http: requests.Session, name: str, event: dict[str, Any]) -> None:
         body = json.dumps(event)

@@ -15,7 +15,7 @@ from shared.process.itself import Process
 from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
 from shared.redis.keys import INSTALLATIONS
 from shared.redis.locks import make_redis
-from shared.redis.rate_limit import RateLimiter, forget_turns
+from shared.redis.rate_limit import RateLimiter, discard_slots
 from shared.store.tables.journal import EventState, JournalEvent
 from shared.store.tables.types import clock as clock_of_database
 from tests.failures.rows.row import Nothing, Row
@@ -68,7 +68,7 @@ def rate_limit(stage: Stage) -> None:
 
 def no_rate_limit(stage: Stage) -> None:
     """Restart the workers without a limit."""
-    forget_turns(stage.bridge.redis)
+    discard_slots(stage.bridge.redis)
 
 
 def refused(told: list[dict[str, object]]) -> Act:

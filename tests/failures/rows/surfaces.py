@@ -16,7 +16,7 @@ from typer.testing import Result
 from producer.admin.services import Services
 from producer.console.monitoring import Monitoring
 from producer.intake.app import Producer
-from shared.monitoring.standing import StandingCollector
+from shared.monitoring.state_metrics import StateMetricsCollector
 from shared.telemetry import metrics
 from tests.failures.stage import Stage, Told
 
@@ -118,6 +118,6 @@ def ready(stage: Stage) -> tuple[int, int]:
 
 def unreachable(stage: Stage) -> tuple[str, ...]:
     """Return the services that the metrics call unreachable."""
-    collector = StandingCollector(stage.bridge.redis, stage.bridge.store)
+    collector = StateMetricsCollector(stage.bridge.redis, stage.bridge.store)
     shown = generate_latest(metrics.registry("console", collector)).decode()
     return tuple(REACHABLE.findall(shown))

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import update
 
 from shared.notices.steps import What
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from shared.store.tables.journal import EventState, JournalEvent
 from shared.store.tables.types import clock
 from tests.failures.front import page, passes
@@ -45,7 +45,7 @@ def issue_id(stage: Stage) -> int:
 
 def category_gone(stage: Stage) -> None:
     """Delete the category of the link, before any event needs it."""
-    stage.bridge.link(LinkKind.ENTITY, 3, 1, 2)
+    stage.bridge.link(MappingKind.ENTITY, 3, 1, 2)
     stage.tracker.remove("categories", 2)
 
 

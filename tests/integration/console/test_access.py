@@ -141,6 +141,6 @@ def test_names_that_differ_only_in_case_are_one_account(accounts: AccountStore, 
         accounts.add("éLODIE", None, Right.VIEWER)
     session = accounts.sign_in("ÉLODIE", PASSWORD)
     assert session
-    signed_in = accounts.whose(session)
+    signed_in = accounts.user_of_session(session)
     assert signed_in
     assert signed_in.name == "Élodie"

@@ -27,7 +27,7 @@ WRONG = """
     SELECT 'ticket', i, i, i, now() - i * interval '1 minute', 'switch_was_ignored', '{}'
     FROM generate_series(1, 2000) i"""
 QUESTIONS: dict[str, retention.Question] = {
-    "how everything stands": lambda tx: tx.events.standing(),
+    "how everything stands": lambda tx: tx.events.counts(),
     "wrong authors": lambda tx: tx.misattributed.count(),
     "what needs a person": lambda tx: tx.events.needs_a_person(),
     "the ticket of an issue": lambda tx: tx.event_subjects.tickets_of_issue(77),

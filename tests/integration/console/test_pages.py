@@ -16,7 +16,7 @@ from producer.admin.knowledge.shipped import RECORDS, shipped
 from producer.admin.records.rights import Right
 from shared.notices.invalid import Invalid
 from shared.notices.reasons import Reason
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState, TaskTimeLink
 from tests.helpdesks.recorded_requests import recorded
@@ -413,7 +413,7 @@ def test_every_list_comes_in_pages(visitor: Visitor, bridge: Bridge, stand_in: S
 
 def test_a_thousand_links_come_in_pages(visitor: Visitor, bridge: Bridge) -> None:
     for number in range(120):
-        bridge.link(LinkKind.ENTITY, 1000 + number, 1)
+        bridge.link(MappingKind.ENTITY, 1000 + number, 1)
     path, seen = "/console/links", 0
     for _ in range(3):
         visitor.open(path)

@@ -161,7 +161,7 @@ def test_a_test_event_goes_through_the_producer_turns_the_step_green_and_is_remo
     )
     assert "event" in ticks(administrator)
     with bridge.store.transaction() as tx:
-        newest = tx.events.standing().newest
+        newest = tx.events.counts().newest
     assert newest
     assert is_sample(newest[1] or 0)
     bridge.sync(newest[1] or 0)

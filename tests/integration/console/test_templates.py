@@ -144,8 +144,8 @@ def test_a_trial_that_cannot_be_meant_is_refused(
 def test_an_event_that_cannot_be_rendered_is_told_with_the_reason(console: Console, bridge: Bridge) -> None:
     (event_id,) = bridge.receive(task_event())
     with bridge.store.transaction() as tx:
-        for link in tx.links.all():
-            tx.links.remove(link.kind, link.helpdesk_id)
+        for link in tx.mappings.all():
+            tx.mappings.remove(link.kind, link.helpdesk_id)
     trial = {"operation": "issue.create", "body": GOOD, "event_id": event_id}
     assert (
         "has no mapping, so nothing is sent" in console.refused("POST", TRY + "preview", 422, trial)["detail"]

@@ -11,7 +11,7 @@ from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.dryrun.run import DryRuns
-from shared.dryrun.objects import Bench
+from shared.dryrun.objects import DryRunSession
 from shared.notices.reasons import Reason
 from shared.store.tables.ledger import DryRunObject
 from shared.store.tables.types import clock
@@ -67,9 +67,9 @@ def test_a_deletion_is_not_sent_once_somebody_else_may_be_at_it(
 ) -> None:
     """A process stands still between the creation and the deletion; meanwhile the sweep does its work."""
     stand_in.settings(reuse_deleted_ids=True)
-    remove, ended = Bench.remove, []
+    remove, ended = DryRunSession.remove, []
 
-    def stand_still(bench: Bench, thing: Any) -> None:
+    def stand_still(bench: DryRunSession, thing: Any) -> None:
         let_time_pass(runs.store)
         assert clean(runs) == 1
         ended.append(
@@ -78,7 +78,7 @@ def test_a_deletion_is_not_sent_once_somebody_else_may_be_at_it(
         thing.window._ends = 0
         remove(bench, thing)
 
-    monkeypatch.setattr(Bench, "remove", stand_still)
+    monkeypatch.setattr(DryRunSession, "remove", stand_still)
     told = dry_run(runs, ISSUE)
     assert (told.deleted, told.left) == (True, [])
     assert ended == [6], "the id was given again"
@@ -88,13 +88,13 @@ def test_a_deletion_is_not_sent_once_somebody_else_may_be_at_it(
 def test_an_id_is_trusted_only_for_a_moment(
     runs: DryRuns, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    remove = Bench.remove
+    remove = DryRunSession.remove
 
-    def wait(bench: Bench, thing: Any) -> None:
+    def wait(bench: DryRunSession, thing: Any) -> None:
         thing.fresh._ends = 0
         remove(bench, thing)
 
-    monkeypatch.setattr(Bench, "remove", wait)
+    monkeypatch.setattr(DryRunSession, "remove", wait)
     (left,) = dry_run(runs, ISSUE).left
     assert left.tracker_id == 6
     assert calls(stand_in, "DELETE") == []

@@ -12,8 +12,8 @@ import requests
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.dryrun.run import DryRuns
 from shared.dryrun.cleanup import clean_up
-from shared.dryrun.objects import Bench
-from shared.errors import LeaseOver, SettingsError
+from shared.dryrun.objects import DryRunSession
+from shared.errors import LeaseExpired, SettingsError
 from shared.events.config import PluginConfig
 from shared.notices.notice import written
 from shared.notices.refusals import Refusal
@@ -77,7 +77,7 @@ def test_a_process_that_is_killed_before_the_deletion_leaves_its_row_and_the_swe
     def killed(*_: Any, **__: Any) -> Any:
         raise Killed
 
-    monkeypatch.setattr(Bench, "delete", killed)
+    monkeypatch.setattr(DryRunSession, "delete", killed)
     with pytest.raises(Killed):
         dry_run(runs, operation)
     monkeypatch.undo()
@@ -99,7 +99,7 @@ def test_a_creation_is_not_sent_once_its_row_may_be_forgotten(
         return raw(*args, before_send=before_send, **options)
 
     monkeypatch.setattr(TrackerClient, "raw", late)
-    with pytest.raises(LeaseOver):
+    with pytest.raises(LeaseExpired):
         dry_run(runs, ISSUE)
     assert runs.left() == []
     assert stand_in.state() == before

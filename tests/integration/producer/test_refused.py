@@ -14,8 +14,8 @@ import pytest
 from producer.admin.doctor.finding import CheckResult, Status
 from producer.admin.doctor.helpdesk import queue, refused
 from producer.admin.records.transaction import Store
+from producer.intake.heartbeat import ProducerHeartbeat
 from producer.intake.refused import MOST_ADDRESSES, Refused
-from producer.intake.sign import SignOfLife
 from shared.notices.deliveries import Undelivered
 from shared.notices.doctor_helpdesk import HelpdeskFinding
 from shared.process.itself import Process
@@ -151,14 +151,14 @@ def test_a_flood_costs_a_few_rows_written_and_a_bounded_document() -> None:
 
 @pytest.mark.promise("SEC-60")
 def test_however_many_are_refused_the_row_is_written_once_in_two_seconds(run: Run, monkeypatch: Any) -> None:
-    written = defaultdict[SignOfLife, list[float]](list)
-    write = SignOfLife.write
+    written = defaultdict[ProducerHeartbeat, list[float]](list)
+    write = ProducerHeartbeat.write
 
-    def counting(self: SignOfLife) -> None:
+    def counting(self: ProducerHeartbeat) -> None:
         written[self].append(time.monotonic())
         write(self)
 
-    monkeypatch.setattr(SignOfLife, "write", counting)
+    monkeypatch.setattr(ProducerHeartbeat, "write", counting)
     producer = run()
     for _ in range(300):
         producer.post(b"{}")

@@ -14,7 +14,7 @@ from shared.events.snapshots import HelpdeskUser
 from shared.notices.kinds import Kind
 from shared.notices.notice import written
 from shared.notices.refusals import Refusal
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import RUNS_KEPT, Entry, MetadataKind
 from shared.store.tables.types import clock
@@ -77,7 +77,7 @@ def test_runs_are_recorded_newest_first_and_old_ones_forgotten(store: Store) -> 
 
 def claim(store: Store, attempt: int = 0) -> int | None:
     with store.transaction() as tx:
-        return tx.project_claims.claim("lab", LinkKind.ENTITY, 9, attempt=attempt, settling=20)
+        return tx.project_claims.claim("lab", MappingKind.ENTITY, 9, attempt=attempt, settling=20)
 
 
 def test_a_project_is_claimed_by_one_of_many(store: Store) -> None:

@@ -25,7 +25,7 @@ def test_a_row_is_its_makers_until_its_lease_is_over(store: Store) -> None:
         )  # fmt: skip
         assert abs((tx.now() - row.begun_at).total_seconds()) < 5
         assert tx.dry_runs.take_over(10, lease=60) == []
-        tx.dry_runs.put_off(row.id, row.attempts, -1, written("later"))
+        tx.dry_runs.reschedule(row.id, row.attempts, -1, written("later"))
         (taken,) = tx.dry_runs.take_over(10, lease=60)
         assert (taken.id, taken.attempts, taken.reason) == (row.id, 1, "later")
         assert tx.dry_runs.take_over(10, lease=60) == []
@@ -42,10 +42,10 @@ def test_whoever_lost_a_row_to_another_changes_nothing_any_more(store: Store) ->
     row = begin(store)
     with store.transaction() as tx:
         (taken,) = tx.dry_runs.take_over(1, lease=60)
-        tx.dry_runs.put_off(row.id, row.attempts, -1, written("from the past"))
+        tx.dry_runs.reschedule(row.id, row.attempts, -1, written("from the past"))
         assert tx.dry_runs.take_over(1, lease=60) == []
         assert tx.dry_runs.all()[0].reason is None
-        tx.dry_runs.put_off(row.id, taken.attempts, -1, written("now"))
+        tx.dry_runs.reschedule(row.id, taken.attempts, -1, written("now"))
         assert len(tx.dry_runs.take_over(1, lease=60)) == 1
 
 

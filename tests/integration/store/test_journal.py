@@ -210,7 +210,7 @@ def test_hurrying_makes_a_ticket_s_waiting_events_due(store: Store, append: Appe
     mine, other = append(task_event(), task_event(of_ticket=ticket(2)))
     with store.transaction() as tx:
         tx.journal.wait([mine.event_id, other.event_id], tx.now() + timedelta(hours=1), written(""))
-        tx.journal.hurry(4711)
+        tx.journal.make_due(4711)
     assert due(store) == [mine.event_id]
     assert due(store, 2) == []
 

@@ -14,7 +14,7 @@ from shared.events.snapshots import HelpdeskUser
 from shared.metadata.rows import person
 from shared.notices.notice import Notice, written
 from shared.notices.steps import What
-from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.mappings import MappingKind, ProjectMapping
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.journal.trace import Step
 from tests.support.events import task_event, ticket
@@ -160,33 +160,36 @@ def test_another_tracker_has_other_people_but_the_same_overrides(people: Store) 
 
 
 def test_a_project_link_comes_before_the_entity_s(store: Store) -> None:
-    project, entity = Link(LinkKind.PROJECT, 3, 11, 4), Link(LinkKind.ENTITY, 3, 12, None)
+    project, entity = (
+        ProjectMapping(MappingKind.PROJECT, 3, 11, 4),
+        ProjectMapping(MappingKind.ENTITY, 3, 12, None),
+    )
     with store.transaction() as tx:
-        tx.links.put(project)
-        tx.links.put(entity)
-        assert tx.links.resolve(3, 3) == project
-        assert tx.links.resolve(None, 3) == entity
-        assert tx.links.resolve(99, 3) == entity, "a project without a link falls through to the entity"
-        assert tx.links.resolve(3, 99) == project
-        assert tx.links.resolve(None, 4) is None
-        assert tx.links.all() == [project, entity]
+        tx.mappings.put(project)
+        tx.mappings.put(entity)
+        assert tx.mappings.resolve(3, 3) == project
+        assert tx.mappings.resolve(None, 3) == entity
+        assert tx.mappings.resolve(99, 3) == entity, "a project without a link falls through to the entity"
+        assert tx.mappings.resolve(3, 99) == project
+        assert tx.mappings.resolve(None, 4) is None
+        assert tx.mappings.all() == [project, entity]
 
 
 def test_the_root_entity_is_an_entity_like_any_other(store: Store) -> None:
     with store.transaction() as tx:
-        tx.links.put(Link(LinkKind.ENTITY, 0, 11, None))
-        assert tx.links.resolve(None, 0) == Link(LinkKind.ENTITY, 0, 11, None)
-        assert tx.links.resolve(None, 1) is None, "the match is exact, never through the entity tree"
+        tx.mappings.put(ProjectMapping(MappingKind.ENTITY, 0, 11, None))
+        assert tx.mappings.resolve(None, 0) == ProjectMapping(MappingKind.ENTITY, 0, 11, None)
+        assert tx.mappings.resolve(None, 1) is None, "the match is exact, never through the entity tree"
 
 
 def test_a_link_is_replaced_and_removed(store: Store) -> None:
     with store.transaction() as tx:
-        tx.links.put(Link(LinkKind.ENTITY, 3, 11, 4))
-        tx.links.put(Link(LinkKind.ENTITY, 3, 12, None))
-        assert tx.links.get(LinkKind.ENTITY, 3) == Link(LinkKind.ENTITY, 3, 12, None)
-        assert tx.links.remove(LinkKind.ENTITY, 3) is True
-        assert tx.links.remove(LinkKind.ENTITY, 3) is False
-        assert tx.links.all() == []
+        tx.mappings.put(ProjectMapping(MappingKind.ENTITY, 3, 11, 4))
+        tx.mappings.put(ProjectMapping(MappingKind.ENTITY, 3, 12, None))
+        assert tx.mappings.get(MappingKind.ENTITY, 3) == ProjectMapping(MappingKind.ENTITY, 3, 12, None)
+        assert tx.mappings.remove(MappingKind.ENTITY, 3) is True
+        assert tx.mappings.remove(MappingKind.ENTITY, 3) is False
+        assert tx.mappings.all() == []
 
 
 def test_the_configuration_and_the_key_are_written_apart(store: Store) -> None:

@@ -73,7 +73,7 @@ def test_folding_twice_changes_nothing(store: Store, append: Append) -> None:
     (one,) = append(titled(0, "a"))
     fold(store, [one.event_id])
     with store.transaction() as tx:
-        tx.statuses.given_all([(4711, one.event_id, 2)])
+        tx.statuses.record_set([(4711, one.event_id, 2)])
     assert fold(store, [one.event_id]).status_due is False
 
 
@@ -81,7 +81,7 @@ def test_a_status_that_was_given_is_due_again_with_a_newer_update(store: Store, 
     first, second = append(titled(0, "a"), titled(1, "b"))
     fold(store, [first.event_id])
     with store.transaction() as tx:
-        tx.statuses.given_all([(4711, first.event_id, 2)])
+        tx.statuses.record_set([(4711, first.event_id, 2)])
     assert fold(store, [second.event_id]).status_due is True
 
 
@@ -89,7 +89,7 @@ def test_a_task_event_makes_the_status_due_only_where_it_differs(store: Store, a
     first, same, other = append(task_event(0), task_event(1), task_event(2, of_ticket=ticket(status=5)))
     fold(store, [first.event_id])
     with store.transaction() as tx:
-        tx.statuses.given_all([(4711, first.event_id, 2)])
+        tx.statuses.record_set([(4711, first.event_id, 2)])
     found = fold(store, [same.event_id])
     assert (found.event_id, found.status_due) == (same.event_id, False)
     assert fold(store, [other.event_id]).status_due is True
@@ -99,7 +99,7 @@ def test_an_older_event_that_comes_late_does_not_make_the_status_due(store: Stor
     newer, older = append(titled(5, "newer"), titled(1, "old"))
     fold(store, [newer.event_id])
     with store.transaction() as tx:
-        tx.statuses.given_all([(4711, newer.event_id, 2)])
+        tx.statuses.record_set([(4711, newer.event_id, 2)])
     found = fold(store, [older.event_id])
     assert (found.event_id, found.status_due) == (newer.event_id, False)
 
@@ -110,7 +110,7 @@ def test_what_was_given_of_an_older_snapshot_does_not_settle_a_newer_one(
     first, second = append(titled(0, "a"), titled(1, "b"))
     fold(store, [first.event_id, second.event_id])
     with store.transaction() as tx:
-        tx.statuses.given_all([(4711, first.event_id, 2)])
+        tx.statuses.record_set([(4711, first.event_id, 2)])
     assert state(store).status_due is True
 
 
@@ -134,7 +134,7 @@ def test_a_status_that_was_refused_is_counted_until_it_is_given(store: Store, ap
         assert tx.statuses.not_given(10) == (0, []), "nobody refused it"
         tx.statuses.dropped(4711, one.event_id, why)
         assert tx.statuses.not_given(10) == (1, [(4711, one.event_id, why)])
-        tx.statuses.given_all([(4711, one.event_id, 3)])
+        tx.statuses.record_set([(4711, one.event_id, 3)])
         assert tx.statuses.not_given(10) == (0, [])
 
 
@@ -149,7 +149,7 @@ def test_the_sweep_finds_linked_tickets_whose_status_is_due_now(store: Store, ap
         assert tx.statuses.due_tickets(10) == []
         tx.statuses.wait(4711, one.event_id, tx.now() - timedelta(seconds=1), written("now"), attempt=True)
         assert tx.statuses.due_tickets(10) == [4711]
-        tx.statuses.given_all([(4711, one.event_id, 2)])
+        tx.statuses.record_set([(4711, one.event_id, 2)])
         assert tx.statuses.due_tickets(10) == []
 
 
@@ -177,7 +177,7 @@ def test_after_a_creation_the_status_is_due_unless_the_tracker_took_it(
     (one,) = append(ticket_event(of_ticket=ticket(status=2)))
     fold(store, [one.event_id])
     with store.transaction() as tx:
-        tx.statuses.owe({4711: found}, {} if mapped is None else {2: mapped})
+        tx.statuses.mark_due({4711: found}, {} if mapped is None else {2: mapped})
     assert state(store).status_due is due
 
 
@@ -186,11 +186,11 @@ def test_a_replayed_update_is_given_again_unless_the_tracker_had_it(store: Store
     fold(store, [one.event_id])
     with store.transaction() as tx:
         tx.statuses.dropped(4711, one.event_id, written("refused"))
-        tx.statuses.give_again(4711, one.event_id, SETTLING, 2, is_update=True, is_fresh=True)
+        tx.statuses.retry_late_status(4711, one.event_id, SETTLING, 2, is_update=True, is_fresh=True)
     assert state(store).status_due is True
     with store.transaction() as tx:
-        tx.statuses.given_all([(4711, one.event_id, 2)])
-        tx.statuses.give_again(4711, one.event_id, SETTLING, 2, is_update=True, is_fresh=True)
+        tx.statuses.record_set([(4711, one.event_id, 2)])
+        tx.statuses.retry_late_status(4711, one.event_id, SETTLING, 2, is_update=True, is_fresh=True)
     assert state(store).status_due is False
 
 
@@ -198,5 +198,5 @@ def test_a_snapshot_keeps_any_text(store: Store, append: Append) -> None:
     (one,) = append(titled(0, "a\x00b€😀"))
     assert fold(store, [one.event_id]).snapshot["title"] == "a\x00b€😀"
     with store.transaction() as tx:
-        tx.statuses.give_again(4711, one.event_id, SETTLING, 3, is_update=True, is_fresh=True)
+        tx.statuses.retry_late_status(4711, one.event_id, SETTLING, 3, is_update=True, is_fresh=True)
     assert state(store).status_due is True, "it was given what another map said"

@@ -28,7 +28,7 @@ from shared.store.ledger.transitions import (
     LedgerNote,
     next_state,
 )
-from shared.store.tables.explained import keeping
+from shared.store.tables.explained import reason_columns
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import MODELS, LedgerRow, LedgerState
 from tests.integration.store.conftest import BODY, PRINT, Book
@@ -206,7 +206,7 @@ def put(book: Book, state: LedgerState | None, **given: Any) -> At:
         assert other == 1
     if state is not None:
         book.take(at.key)
-        values = {"state": state, "tracker_id": 61, **keeping(WHY), **given}
+        values = {"state": state, "tracker_id": 61, **reason_columns(WHY), **given}
         with book.store.database.transaction() as session:
             model = MODELS[book.kind]
             session.execute(update(cast(Table, model.__table__)).where(model.key == at.key).values(**values))
@@ -225,8 +225,8 @@ class Watched:
         self.done: list[InJournal] = []
         journal = Journal
         monkeypatch.setattr(journal, "reopen_on_hold", self._note(InJournal.REOPEN_ON_HOLD, []))
-        monkeypatch.setattr(journal, "hurry", self._note(InJournal.MAKE_DUE, None))
-        monkeypatch.setattr(journal, "put_off", self._note(InJournal.DELAY, None))
+        monkeypatch.setattr(journal, "make_due", self._note(InJournal.MAKE_DUE, None))
+        monkeypatch.setattr(journal, "reschedule", self._note(InJournal.DELAY, None))
         monkeypatch.setattr(Decisions, "_ask_again", self._ask_again)
 
     def _note(self, change: InJournal, result: object) -> Callable[..., object]:

@@ -10,7 +10,7 @@ import pytest
 
 from shared.notices.kinds import Kind
 from shared.notices.notice import written
-from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.mappings import MappingKind, ProjectMapping
 from shared.store.tables.ledger import LedgerState
 from tests.unit.cli.conftest import Shell
 from tests.unit.cli.test_held import claim
@@ -144,4 +144,4 @@ def test_links_of_another_tracker_are_refused_unless_it_is_the_same(shell: Shell
     assert "another Redmine" in shell.fail("mapping", "import", str(file))
     shell.do("mapping", "import", str(file), "--same-tracker")
     with shell.store.transaction() as tx:
-        assert tx.links.get(LinkKind.PROJECT, 12) == Link(LinkKind.PROJECT, 12, 4, 7)
+        assert tx.mappings.get(MappingKind.PROJECT, 12) == ProjectMapping(MappingKind.PROJECT, 12, 4, 7)

@@ -9,7 +9,7 @@ from redis.exceptions import ConnectionError as RedisDown
 from typer.testing import CliRunner
 
 from producer.cli.main import app
-from shared.store.configuration.links import Links
+from shared.store.configuration.mappings import ProjectMappings
 from tests.unit.cli.conftest import Shell
 
 
@@ -52,19 +52,19 @@ def test_a_database_of_a_newer_version_is_refused(shell: Shell) -> None:
 def test_errors_end_as_one_line(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, error: BaseException, words: str
 ) -> None:
-    def fail(_self: Links) -> None:
+    def fail(_self: ProjectMappings) -> None:
         raise error
 
-    monkeypatch.setattr(Links, "all", fail)
+    monkeypatch.setattr(ProjectMappings, "all", fail)
     complaint = shell.fail("mapping", "list")
     assert words in complaint
     assert len(complaint.splitlines()) == 1
 
 
 def test_a_reader_that_has_left_is_no_noise(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    def leave(_self: Links) -> None:
+    def leave(_self: ProjectMappings) -> None:
         raise BrokenPipeError
 
     monkeypatch.setattr("producer.cli.main._silence", lambda: None)
-    monkeypatch.setattr(Links, "all", leave)
+    monkeypatch.setattr(ProjectMappings, "all", leave)
     assert shell.fail("mapping", "list") == ""

@@ -45,7 +45,7 @@ def test_time_entries_projects_entities_and_people_are_taken_over(shell: Shell, 
         shell.do("mapping", "import", f"--table={table}", "--columns=id=a,tracker_project_id=b", str(file))
     shell.do("mapping", "import", "--table=user-map", "--columns=id=a,tracker_id=b", str(file))
     with shell.store.transaction() as tx:
-        assert [(str(one), one.tracker_project_id) for one in tx.links.all()] == [
+        assert [(str(one), one.tracker_project_id) for one in tx.mappings.all()] == [
             ("project 512", 9),
             ("entity 512", 9),
         ]

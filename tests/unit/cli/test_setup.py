@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from producer.cli.main import app
 from shared.events.config import PluginConfig
 from shared.notices.kinds import Kind
-from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.mappings import MappingKind, ProjectMapping
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.tables.journal import EventState
@@ -140,7 +140,7 @@ def test_what_a_dry_run_left_is_named_when_the_tracker_is_another_one(shell: She
 def test_base_url_may_change_while_nothing_was_created_and_links_are_to_be_checked(shell: Shell) -> None:
     shell.do("config", "set", "base_url=https://typo.example")
     with shell.store.transaction() as tx:
-        tx.links.put(Link(LinkKind.ENTITY, 3, 1, None))
+        tx.mappings.put(ProjectMapping(MappingKind.ENTITY, 3, 1, None))
         tx.people.put_override(7, 5)
     result = shell.type("config", "set", "base_url=https://new.example")
     assert result.exit_code == 0
@@ -286,7 +286,7 @@ def test_a_new_status_map_offers_with_a_count_to_give_what_the_old_one_gave(shel
     shell.end([event_id], EventState.DONE, "given")
     link(shell, Kind.TICKET, 4711, 12, event_id)
     with shell.store.transaction() as tx:
-        tx.statuses.given_all([(4711, event_id, 9)])
+        tx.statuses.record_set([(4711, event_id, 9)])
     assert "The new status_map gives 1 ticket a different status" in shell.do(
         "config", "set", 'status_map={"2": 3}'
     )

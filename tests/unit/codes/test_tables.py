@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from producer.admin.doctor import tracker as doctor
-from producer.admin.projects import links as linking
+from producer.admin.projects import mappings as linking
 from shared import errors
 from shared.errors import TrackerError
 from shared.notices.access import AccessRefusal
@@ -22,15 +22,15 @@ from shared.notices.render import sentence
 from shared.notices.system_refusals import SystemRefusal
 from shared.notices.templates import JsonType, TemplateProblem
 from shared.refusals import custom_field_hints, issue_hints, other_hints
-from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.mappings import MappingKind, ProjectMapping
 from shared.templating.catalogue import SORTS
 from shared.templating.values import kind_of
-from shared.tracker.projects import ProjectNow, Standing
+from shared.tracker.projects import ProjectNow, ProjectState
 from shared.values import addresses, validation
 from tests.support import made_codes
 
-NAMED = ProjectNow(5, Standing.CLOSED, "Lab").named
-LINK = Link(LinkKind.ENTITY, 9, 5, 3)
+NAMED = ProjectNow(5, ProjectState.CLOSED, "Lab").named
+LINK = ProjectMapping(MappingKind.ENTITY, 9, 5, 3)
 
 
 def kinds(one: type[TrackerError] = TrackerError) -> list[type[TrackerError]]:

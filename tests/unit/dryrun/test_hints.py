@@ -13,10 +13,10 @@ import pytest
 from shared.notices.hints import Hint
 from shared.refusals import issue_hints
 from shared.refusals.hints import explain, hints, ignored
-from shared.refusals.known import Explanation, Known
+from shared.refusals.known import Explanation, KnownMetadata
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.templating.operations import OPERATIONS, Operation
-from shared.tracker.projects import ProjectNow, Standing
+from shared.tracker.projects import ProjectNow, ProjectState
 
 TODAY = date(2026, 11, 26)
 KNOWLEDGE = Path(__file__).resolve().parents[3] / "producer" / "admin" / "knowledge" / "records"
@@ -56,7 +56,7 @@ FIELDS = [
     custom_field(9, "issue", field_format="list", multiple=True, possible_values=choices("a", "b")),
     custom_field(10, "issue", field_format="float"),
 ]
-KNOWN = Known(
+KNOWN = KnownMetadata(
     tracker_project_id=1,
     projects={
         1: Entry(MetadataKind.PROJECT, 1, "Support", {"identifier": "support", "activity_ids": [9, 13]}),
@@ -171,7 +171,7 @@ def test_a_payload_that_fits_has_no_hints(operation: Operation) -> None:
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_an_empty_cache_denies_nothing(operation: Operation) -> None:
     sent = payload(operation, {"priority_id": 99, "user_id": 77, "custom_fields": [{"id": 1, "value": "x"}]})
-    assert hints(operation, sent, Known()) == []
+    assert hints(operation, sent, KnownMetadata()) == []
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -184,7 +184,7 @@ def test_a_refusal_that_nothing_explains_gets_guesses_that_say_so(operation: Ope
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_beside_the_tracker_s_own_words_nothing_is_guessed(operation: Operation) -> None:
     sent = payload(operation, {"watcher_user_ids": [5], "parent_id": 1, "spent_on": str(TODAY)})
-    now = replace(KNOWN, project_now=ProjectNow(1, Standing.ACTIVE, activities={9: "x"}), today=TODAY)
+    now = replace(KNOWN, project_now=ProjectNow(1, ProjectState.ACTIVE, activities={9: "x"}), today=TODAY)
     for known in (KNOWN, now, replace(now, is_issue_closed=False)):
         assert explain(operation, sent, known, 422, said=True) == []
 
@@ -227,7 +227,7 @@ def test_a_project_that_was_made_is_still_judged_by_the_identifier_that_was_not_
 
 
 def test_time_in_a_project_that_is_not_active_is_told() -> None:
-    closed = Known(tracker_project_id=6, projects=KNOWN.projects)
+    closed = KnownMetadata(tracker_project_id=6, projects=KNOWN.projects)
     assert [one.record for one in hints(TIME, payload(TIME, {}), closed)] == ["KB-HINT-007"]
 
 
@@ -235,7 +235,7 @@ def test_time_in_a_project_that_is_not_active_is_told() -> None:
 def test_where_the_projects_activities_were_not_read_only_those_of_the_tracker_count(
     activity_id: int,
 ) -> None:
-    unread = Known(tracker_project_id=2, projects=KNOWN.projects, activities=KNOWN.activities)
+    unread = KnownMetadata(tracker_project_id=2, projects=KNOWN.projects, activities=KNOWN.activities)
     refused = hints(TIME, payload(TIME, {"activity_id": activity_id}), unread)
     assert bool(refused) is (activity_id == 13)
     guessed = explain(TIME, payload(TIME, {"activity_id": 10}), unread, 422)
@@ -307,22 +307,22 @@ def test_every_hint_has_a_record_and_comes_up() -> None:
     }
     for operation in OPERATIONS:
         sent = payload(operation, {**maybe, "comments": "", "hours": 0.001})
-        known = Known(is_issue_closed=True, today=TODAY) if operation is TIME else KNOWN
+        known = KnownMetadata(is_issue_closed=True, today=TODAY) if operation is TIME else KNOWN
         refused |= {one.why.code for one in explain(operation, sent, known, 422)}
     refused |= {one.why.code for one in explain(TIME, payload(TIME, {"hours": 25}), KNOWN, 422)}
     sent = payload(ISSUE, {"status_id": 2, "custom_fields": [{"id": 99, "value": "x"}]})
     answer = {"issue": {"status": {"id": 1}, "custom_fields": []}}
     refused |= {one.why.code for one in ignored(ISSUE, sent, answer)}
     sent = payload(TIME, {})
-    refused |= {one.why.code for one in explain(TIME, sent, Known(6, projects=KNOWN.projects), 422)}
+    refused |= {one.why.code for one in explain(TIME, sent, KnownMetadata(6, projects=KNOWN.projects), 422)}
     for now in (
-        *(ProjectNow(1, standing) for standing in Standing),
-        ProjectNow(1, Standing.ACTIVE, modules=frozenset(), activities={}),
+        *(ProjectNow(1, standing) for standing in ProjectState),
+        ProjectNow(1, ProjectState.ACTIVE, modules=frozenset(), activities={}),
     ):
         for operation in (ISSUE, TIME):
             known = replace(KNOWN, project_now=now)
             refused |= {one.why.code for one in explain(operation, payload(operation, {}), known, 422)}
-    usable_elsewhere = replace(KNOWN, project_now=ProjectNow(1, Standing.ACTIVE, activities={9: "x"}))
+    usable_elsewhere = replace(KNOWN, project_now=ProjectNow(1, ProjectState.ACTIVE, activities={9: "x"}))
     sent = payload(TIME, {"activity_id": 12})
     refused |= {one.why.code for one in explain(TIME, sent, usable_elsewhere, 422)}
     by_the_worker = {

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-from shared.errors import NotBegun, TrackerBusy
+from shared.errors import NotStarted, TrackerBusy
 from tests.support.together import called, claimed, noted
 from tests.support.waiting import until
 from tests.unit.runtime.scheduling import PATIENCE_S, Claim, Enter, Hang, Stage, Write
@@ -111,7 +111,7 @@ def test_an_outage_keeps_every_call_from_beginning_that_is_not_being_made(
     claims = {one for some in stage.database.transactions for one in some if one > 0}
     assert claims >= set(calls) if is_claimed else not claims
     assert len(claims) <= 2 * CLAIMS_PER_CALL
-    assert Counter(stage.ended.values()) == {None: 2, NotBegun: 17}
+    assert Counter(stage.ended.values()) == {None: 2, NotStarted: 17}
 
 
 def test_until_the_ticket_that_met_an_outage_has_ended_no_other_is_let_in(stage: Stage) -> None:
@@ -130,7 +130,7 @@ def test_until_the_ticket_that_met_an_outage_has_ended_no_other_is_let_in(stage:
         except TrackerBusy:
             is_known.set()
             await noted(opens.wait, PATIENCE_S)
-        except NotBegun:
+        except NotStarted:
             refused.set()
 
     refused = threading.Event()
@@ -190,7 +190,7 @@ def test_a_file_that_becomes_free_as_an_outage_is_met_is_held_by_no_one(
         await asyncio.sleep(0)
         may_end.set()
         await first
-        with pytest.raises(NotBegun):
+        with pytest.raises(NotStarted):
             await second
         is_held: bool = await made.run(runner.RunningTicket(3, wants(), outages=1))
         made.close()

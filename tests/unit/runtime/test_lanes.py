@@ -142,13 +142,13 @@ def test_within_a_group_answers_come_before_claims_and_new_tickets_before_those_
         context.Change(anybody, anybody),
         create.Link(anybody, anybody, 1, {}),
     ]
-    reads: list[DbOp[Any]] = [sync.Leave(anybody), sync.Load(anybody, 1, anybody)]
+    reads: list[DbOp[Any]] = [sync.HasDueEvents(anybody), sync.Load(anybody, 1, anybody)]
 
     def in_order(some: list[DbOp[Any]]) -> list[type]:
         return [type(one) for one in sorted(some, key=lambda one: _order(one, 1))]
 
     assert in_order(writes) == [context.Change, create.Link, create.LinkAndClaim, create.Claim]
-    assert in_order(reads) == [sync.Load, sync.Leave]
+    assert in_order(reads) == [sync.Load, sync.HasDueEvents]
     assert [one.lane for one in writes + reads] == ["write"] * 4 + ["read"] * 2
 
 

@@ -20,7 +20,7 @@ from shared.redis.circuit_breaker import CircuitBreaker
 from shared.redis.examination import kept
 from shared.redis.heartbeat import ALIVE_S, BEAT, CONSOLE, WORKER, Heartbeats
 from shared.redis.latency import seconds_per_call
-from shared.redis.rate_limit import turns
+from shared.redis.rate_limit import rate_limit_in_use
 from shared.store.transaction import Store
 from shared.telemetry import metrics
 
@@ -30,7 +30,7 @@ PATIENCE_S = 2.0
 """Most seconds that a request waits while another one looks up the metrics."""
 
 
-class StandingCollector(Collector):
+class StateMetricsCollector(Collector):
     """Reads metrics of database, Redis and broker; omits those of an unreachable service (`deskbridge_reachable`).
 
     Args:
@@ -75,7 +75,7 @@ class StandingCollector(Collector):
         try:
             why, paused = self._in_redis(seen)
             yield why
-            found = turns(self._redis)
+            found = rate_limit_in_use(self._redis)
             yield _gauge(metrics.RATE_WAIT, found.wait_s if found else 0.0)
             if (seconds := seconds_per_call(self._redis)) is not None:
                 yield _gauge(metrics.SECONDS_PER_CALL, seconds)
@@ -89,7 +89,7 @@ class StandingCollector(Collector):
             reachable.add_metric(["redis"], 0)
         if self._backlog is not None:
             try:
-                yield _gauge(metrics.RINGS, self._backlog())
+                yield _gauge(metrics.QUEUE_LENGTH, self._backlog())
                 reachable.add_metric(["broker"], 1)
             except BROKER_ERRORS:
                 reachable.add_metric(["broker"], 0)
@@ -166,7 +166,7 @@ class StandingCollector(Collector):
             ]
 
 
-def _gauge(looked: metrics.Looked, value: float) -> GaugeMetricFamily:
-    family = looked.family()
+def _gauge(gauge: metrics.ScrapedGauge, value: float) -> GaugeMetricFamily:
+    family = gauge.family()
     family.add_metric([], value)
     return family

@@ -20,7 +20,7 @@ AT_MOST_EVERY_S = 2.0
 """A refusal is written within this time, and refusals are never written more often, however many there are."""
 
 
-class SignOfLife:
+class ProducerHeartbeat:
     """Writes the producer's heartbeat from a thread of its own.
 
     Args:

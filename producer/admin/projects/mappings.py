@@ -17,17 +17,17 @@ from shared.notices.changes import Did
 from shared.notices.reasons import Reason
 from shared.notices.refusals import Refusal
 from shared.notices.steps import What
-from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.mappings import MappingKind, ProjectMapping
 from shared.store.configuration.metadata import MetadataKind
 from shared.store.journal.tickets import AT_ONCE
 from shared.store.journal.trace import Step
 from shared.tracker.lists import TrackerLists
-from shared.tracker.projects import NEEDED_MODULES, ProjectNow, Standing, project_now
+from shared.tracker.projects import NEEDED_MODULES, ProjectNow, ProjectState, project_now
 
 NOT_CACHED = {
-    Standing.CLOSED: Refusal.PROJECT_CLOSED_NOW,
-    Standing.ARCHIVED: Refusal.PROJECT_ARCHIVED_NOW,
-    Standing.ACTIVE: Refusal.PROJECT_NOT_READ_YET,
+    ProjectState.CLOSED: Refusal.PROJECT_CLOSED_NOW,
+    ProjectState.ARCHIVED: Refusal.PROJECT_ARCHIVED_NOW,
+    ProjectState.ACTIVE: Refusal.PROJECT_NOT_READ_YET,
 }
 OF_THE_CATEGORY = (
     Refusal.CATEGORY_NOT_OF_PROJECT,
@@ -38,7 +38,7 @@ OF_THE_CATEGORY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class MappingResult:
     """The result of adding a project mapping.
 
     Attributes:
@@ -50,59 +50,59 @@ class Linked:
         confirmed: whether the cached metadata has the tracker project; False if the cache is empty.
     """
 
-    link: Link
-    before: Link | None
+    link: ProjectMapping
+    before: ProjectMapping | None
     tickets: list[int] = field(default_factory=list)
     events: int = 0
     replayed: bool = False
     confirmed: bool = True
 
 
-def all_links(store: Store) -> Sequence[Link]:
+def all_mappings(store: Store) -> Sequence[ProjectMapping]:
     """Return every project mapping, those of help desk projects first."""
     with store.transaction() as tx:
-        return tx.links.all()
+        return tx.mappings.all()
 
 
 @dataclass(frozen=True, slots=True)
 class NamedLinks:
     """Mappings of one kind, with the names of their tracker projects and categories by id."""
 
-    links: list[Link]
+    links: list[ProjectMapping]
     projects: dict[int, str]
     categories: dict[int, str]
 
 
-def named_links(store: Store, kind: LinkKind) -> NamedLinks:
+def named_links(store: Store, kind: MappingKind) -> NamedLinks:
     """Return the mappings of help desk projects, or of entities, with names."""
     with store.transaction() as tx:
-        found = [one for one in tx.links.all() if one.kind is kind]
+        found = [one for one in tx.mappings.all() if one.kind is kind]
         project_ids = {one.tracker_project_id for one in found}
         category_ids = {one.default_category_id for one in found}
         names = tx.metadata.names_of({MetadataKind.PROJECT: project_ids, MetadataKind.CATEGORY: category_ids})
         return NamedLinks(found, names[MetadataKind.PROJECT], names[MetadataKind.CATEGORY])
 
 
-def find_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link | None:
+def find_link(store: Store, kind: MappingKind, helpdesk_id: int) -> ProjectMapping | None:
     """Return the mapping of a help desk project or entity, or None."""
     with store.transaction() as tx:
-        return tx.links.get(kind, helpdesk_id)
+        return tx.mappings.get(kind, helpdesk_id)
 
 
-def named_link(names: Names, link: Link) -> shapes.LinkNamed:
+def named_mapping(names: Names, link: ProjectMapping) -> shapes.LinkNamed:
     """Return a mapping with the names that are known."""
     project = names.name("tracker_project", link.tracker_project_id)
     return shapes.LinkNamed.of(link, name=names.name(str(link.kind), link.helpdesk_id), project=project)
 
 
-def link_with_project(store: Store, names: Names, kind: LinkKind, helpdesk_id: int) -> shapes.LinkShown:
+def mapping_with_project(store: Store, names: Names, kind: MappingKind, helpdesk_id: int) -> shapes.LinkShown:
     """Return the mapping of a help desk project or entity, with the tracker project's name and address if known.
 
     Raises:
         NotFound: if there is no such mapping.
     """
     with store.transaction() as tx:
-        link = tx.links.get(kind, helpdesk_id)
+        link = tx.mappings.get(kind, helpdesk_id)
         if link is None:
             raise NotFound(Refusal.LINK_UNKNOWN(kind=str(kind), id=helpdesk_id))
         project = tx.metadata.get(MetadataKind.PROJECT, link.tracker_project_id)
@@ -116,9 +116,14 @@ def link_with_project(store: Store, names: Names, kind: LinkKind, helpdesk_id: i
     )
 
 
-def make_link(
-    store: Store, link: Link, *, replay: bool, keep_category: bool = False, connect: Connect | None = None
-) -> Linked:
+def add_mapping(
+    store: Store,
+    link: ProjectMapping,
+    *,
+    replay: bool,
+    keep_category: bool = False,
+    connect: Connect | None = None,
+) -> MappingResult:
     """Create or replace a project mapping.
 
     Args:
@@ -133,24 +138,24 @@ def make_link(
     """
     try:
         with store.transaction() as tx:
-            made = put_link(tx, link, keep_category=keep_category)
+            made = put_mapping(tx, link, keep_category=keep_category)
     except NotFound as unknown:
         now = _now(connect, link.tracker_project_id) if connect else None
         category_id = unknown.notice.params.get("category_id", link.default_category_id)  # it may be kept
         if now is None or not _is_newer(now, category_id):
             raise
-        if now.standing is Standing.ACTIVE and unknown.notice.code in OF_THE_CATEGORY:
+        if now.state is ProjectState.ACTIVE and unknown.notice.code in OF_THE_CATEGORY:
             newer = Refusal.CATEGORY_NOT_READ_YET(category_id=category_id, **now.named)
         else:
-            newer = NOT_CACHED[now.standing](**now.named)
+            newer = NOT_CACHED[now.state](**now.named)
         raise NotFound(newer) from None
-    return with_what_waited(store, made, replay=replay)
+    return replay_waiting(store, made, replay=replay)
 
 
 def _is_newer(now: ProjectNow, category_id: int | None) -> bool:
     """Return whether the tracker's state differs from the cache."""
-    if now.standing is not Standing.ACTIVE:
-        return now.standing is not Standing.ABSENT
+    if now.state is not ProjectState.ACTIVE:
+        return now.state is not ProjectState.ABSENT
     return category_id is None or category_id in (now.categories or {})
 
 
@@ -160,7 +165,7 @@ def _now(connect: Connect, project_id: int) -> ProjectNow | None:
         _, client = connect()
         lists = TrackerLists(client)
         project = project_now(lists.get, project_id)
-        lists.ask_whether_open()
+        lists.check_access()
     except BridgeError:
         return None
     return project
@@ -178,31 +183,31 @@ def lacking_modules(connect: Connect, project_id: int) -> list[str]:
     return [] if enabled is None else [one for one in NEEDED_MODULES if one not in enabled]
 
 
-def put_link(tx: Transaction, link: Link, *, keep_category: bool = False) -> Linked:
-    """Create or replace a mapping within a transaction, as `make_link`; after the commit, call `with_what_waited`."""
-    tx.configs.hold()
-    before = tx.links.get(link.kind, link.helpdesk_id)
+def put_mapping(tx: Transaction, link: ProjectMapping, *, keep_category: bool = False) -> MappingResult:
+    """Create or replace a mapping within a transaction, as `add_mapping`; after the commit, call `replay_waiting`."""
+    tx.configs.lock_exclusive()
+    before = tx.mappings.get(link.kind, link.helpdesk_id)
     if keep_category and before and before.tracker_project_id == link.tracker_project_id:
         link = replace(link, default_category_id=before.default_category_id)
     confirmed = confirm_link(tx, link)
-    tx.links.put(link)
+    tx.mappings.put(link)
     if link != before:
         did = Did.LINK_CHANGED(
             kind=link.kind, id=link.helpdesk_id, tracker_project_id=link.tracker_project_id
         )
         tx.changes.note(did, before=_noted(before) if before else None, after=_noted(link))
-    return Linked(link, before, confirmed=confirmed)
+    return MappingResult(link, before, confirmed=confirmed)
 
 
-def with_what_waited(store: Store, made: Linked, *, replay: bool) -> Linked:
+def replay_waiting(store: Store, made: MappingResult, *, replay: bool) -> MappingResult:
     """Return the result of a mapping with the events and statuses that waited for it; replay them if requested.
 
     Each batch has its own transaction, which may take long: nothing is decided by the old mappings any more.
 
     Args:
         store: the database.
-        made: the result of `put_link`, after its commit.
-        replay: as `make_link`.
+        made: the result of `put_mapping`, after its commit.
+        replay: as `add_mapping`.
     """
     link = made.link
     with store.transaction() as tx:
@@ -221,7 +226,7 @@ def with_what_waited(store: Store, made: Linked, *, replay: bool) -> Linked:
     return replace(made, tickets=tickets, events=events, replayed=replay and bool(tickets))
 
 
-def remove_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link:
+def remove_mapping(store: Store, kind: MappingKind, helpdesk_id: int) -> ProjectMapping:
     """Remove a mapping; nothing more is sent for the tickets that depend on it.
 
     Returns:
@@ -231,26 +236,26 @@ def remove_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link:
         NotFound: if there is no such mapping.
     """
     with store.transaction() as tx:
-        link = tx.links.get(kind, helpdesk_id)
+        link = tx.mappings.get(kind, helpdesk_id)
         if link is None:
             raise NotFound(Refusal.LINK_UNKNOWN(kind=str(kind), id=helpdesk_id))
-        tx.links.remove(kind, helpdesk_id)
+        tx.mappings.remove(kind, helpdesk_id)
         tx.changes.note(Did.LINK_REMOVED(kind=kind, id=helpdesk_id), before=_noted(link))
     return link
 
 
-def _noted(link: Link) -> dict[str, Any]:
+def _noted(link: ProjectMapping) -> dict[str, Any]:
     """Return a mapping as the audit log stores it."""
     return shapes.Link.of(link).model_dump()
 
 
-def _belongs(snapshot: Mapping[str, Any], link: Link) -> bool:
+def _belongs(snapshot: Mapping[str, Any], link: ProjectMapping) -> bool:
     place = place_of(snapshot)
-    of_its_kind = place.project_ids if link.kind is LinkKind.PROJECT else (place.entity_id,)
+    of_its_kind = place.project_ids if link.kind is MappingKind.PROJECT else (place.entity_id,)
     return link.helpdesk_id in of_its_kind
 
 
-def _replay(tx: Transaction, tickets: list[int], link: Link) -> None:
+def _replay(tx: Transaction, tickets: list[int], link: ProjectMapping) -> None:
     tx.journal.replay_skipped(tickets, Reason.NO_LINK, Reason.LINK_WAS_MADE())
     tx.statuses.give(tickets)  # the status was dropped, too, even if its own event had ended before
     what = What.REPLAYED_FOR_LINK(link=link.notice, tracker_project_id=link.tracker_project_id)

@@ -26,11 +26,11 @@ from shared.events.place import Place
 from shared.notices.notice import Notice
 from shared.notices.steps import Which
 from shared.store.configuration.basis import note_change
-from shared.store.tables.configuration import EntityLink, ProjectLink
+from shared.store.tables.configuration import EntityMappingRow, ProjectMappingRow
 from shared.store.tables.types import Key, put_row
 
 
-class LinkKind(StrEnum):
+class MappingKind(StrEnum):
     """The kind of help desk object that is mapped."""
 
     PROJECT = "project"
@@ -38,10 +38,10 @@ class LinkKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ProjectMapping:
     """A project mapping: a help desk project or entity and its tracker project."""
 
-    kind: LinkKind
+    kind: MappingKind
     helpdesk_id: int
     tracker_project_id: int
     default_category_id: int | None
@@ -55,7 +55,7 @@ class Link:
         return Which.LINK_OF(kind=str(self.kind), id=self.helpdesk_id)
 
 
-def _asked(kind: LinkKind, key: Column[Any], asked: BindParameter[Any]) -> Select[Any]:
+def _asked(kind: MappingKind, key: Column[Any], asked: BindParameter[Any]) -> Select[Any]:
     columns = key.table.c
     return select(
         literal(str(kind)).label("kind"),
@@ -65,55 +65,57 @@ def _asked(kind: LinkKind, key: Column[Any], asked: BindParameter[Any]) -> Selec
     ).where(key.in_(asked))
 
 
-BY_PROJECT, BY_ENTITY = cast(Table, ProjectLink.__table__).c, cast(Table, EntityLink.__table__).c
+BY_PROJECT, BY_ENTITY = cast(Table, ProjectMappingRow.__table__).c, cast(Table, EntityMappingRow.__table__).c
 RESOLVING = union_all(
     _asked(
-        LinkKind.PROJECT, BY_PROJECT.helpdesk_project_id, bindparam("project_ids", type_=Key, expanding=True)
+        MappingKind.PROJECT,
+        BY_PROJECT.helpdesk_project_id,
+        bindparam("project_ids", type_=Key, expanding=True),
     ),
-    _asked(LinkKind.ENTITY, BY_ENTITY.entity_id, bindparam("entity_ids", type_=Key, expanding=True)),
+    _asked(MappingKind.ENTITY, BY_ENTITY.entity_id, bindparam("entity_ids", type_=Key, expanding=True)),
 )
 
 
-class Links:
+class ProjectMappings:
     """Reads and writes project mappings within one transaction."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def resolve(self, helpdesk_project_id: int | None, entity_id: int) -> Link | None:
+    def resolve(self, helpdesk_project_id: int | None, entity_id: int) -> ProjectMapping | None:
         """Return the mapping, as `of` does, for a ticket in at most one project."""
         return self.of(Place((helpdesk_project_id,) if helpdesk_project_id else (), entity_id))
 
-    def of(self, place: Place) -> Link | None:
+    def of(self, place: Place) -> ProjectMapping | None:
         """Apply the project resolution rule: the first mapped project, then the EXACT entity, else None."""
         return self.resolve_all([place])[place]
 
-    def resolve_all(self, places: Collection[Place]) -> dict[Place, Link | None]:
+    def resolve_all(self, places: Collection[Place]) -> dict[Place, ProjectMapping | None]:
         """Return the mapping of each place, as `of` does."""
         asked = {
             "project_ids": sorted({one for place in places for one in place.project_ids}),
             "entity_ids": [place.entity_id for place in places],
         }
         found = {
-            (row.kind, row.helpdesk_id): Link(
-                LinkKind(row.kind), row.helpdesk_id, row.tracker_project_id, row.category_id
+            (row.kind, row.helpdesk_id): ProjectMapping(
+                MappingKind(row.kind), row.helpdesk_id, row.tracker_project_id, row.category_id
             )
             for row in self._session.execute(RESOLVING, asked)
         }
         return {
             place: next(
-                (link for one in place.project_ids if (link := found.get((LinkKind.PROJECT, one)))),
-                found.get((LinkKind.ENTITY, place.entity_id)),
+                (link for one in place.project_ids if (link := found.get((MappingKind.PROJECT, one)))),
+                found.get((MappingKind.ENTITY, place.entity_id)),
             )
             for place in places
         }
 
-    def get(self, kind: LinkKind, helpdesk_id: int) -> Link | None:
+    def get(self, kind: MappingKind, helpdesk_id: int) -> ProjectMapping | None:
         model, key = _model(kind)
         row = self._session.scalar(select(model).where(key == helpdesk_id))
         return _link(kind, row) if row else None
 
-    def put(self, link: Link) -> None:
+    def put(self, link: ProjectMapping) -> None:
         """Create or replace a mapping; if it exists already, this is not a change."""
         model, key = _model(link.kind)
         values = {
@@ -124,32 +126,32 @@ class Links:
         if put_row(self._session, model, {key.key: link.helpdesk_id}, values, differs):
             note_change(self._session)
 
-    def remove(self, kind: LinkKind, helpdesk_id: int) -> bool:
+    def remove(self, kind: MappingKind, helpdesk_id: int) -> bool:
         """Delete a mapping; return False if there was none."""
         note_change(self._session)
         model, key = _model(kind)
         return self._session.scalar(delete(model).where(key == helpdesk_id).returning(key)) is not None
 
-    def all(self) -> Sequence[Link]:
+    def all(self) -> Sequence[ProjectMapping]:
         """Return every mapping, projects first."""
-        found: list[Link] = []
-        for kind in LinkKind:
+        found: list[ProjectMapping] = []
+        for kind in MappingKind:
             model, key = _model(kind)
             found += [_link(kind, row) for row in self._session.scalars(select(model).order_by(key))]
         return found
 
     def any(self) -> bool:
         """Return whether there is any mapping."""
-        some = (exists().where(_model(kind)[1].is_not(None)) for kind in LinkKind)
+        some = (exists().where(_model(kind)[1].is_not(None)) for kind in MappingKind)
         return bool(self._session.scalar(select(or_(*some))))
 
 
-def _model(kind: LinkKind) -> tuple[Any, InstrumentedAttribute[int]]:
-    if kind is LinkKind.PROJECT:
-        return ProjectLink, ProjectLink.helpdesk_project_id
-    return EntityLink, EntityLink.entity_id
+def _model(kind: MappingKind) -> tuple[Any, InstrumentedAttribute[int]]:
+    if kind is MappingKind.PROJECT:
+        return ProjectMappingRow, ProjectMappingRow.helpdesk_project_id
+    return EntityMappingRow, EntityMappingRow.entity_id
 
 
-def _link(kind: LinkKind, row: ProjectLink | EntityLink) -> Link:
-    helpdesk_id = row.helpdesk_project_id if isinstance(row, ProjectLink) else row.entity_id
-    return Link(kind, helpdesk_id, row.tracker_project_id, row.default_category_id)
+def _link(kind: MappingKind, row: ProjectMappingRow | EntityMappingRow) -> ProjectMapping:
+    helpdesk_id = row.helpdesk_project_id if isinstance(row, ProjectMappingRow) else row.entity_id
+    return ProjectMapping(kind, helpdesk_id, row.tracker_project_id, row.default_category_id)

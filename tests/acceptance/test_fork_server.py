@@ -1,4 +1,4 @@
-"""What a nursery begins is a process like one that starts from nothing: the tests that use it show nothing else."""
+"""What a fork server starts is a process like one that starts from nothing: the tests that use it show nothing else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.fleet import READY_WITHIN_S
-from tests.support.nursery import ROOT, Door, Nursery, ReadyMade, can_be_forked
+from tests.support.fork_server import ROOT, CommandShim, ForkServer, ReadyMade, can_be_forked
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a process adopted")
@@ -38,14 +38,18 @@ def environ(tmp_path: Path) -> dict[str, str]:
     ids=str,
 )
 def test_a_command_says_and_ends_as_from_nothing(
-    one_nursery: Nursery, environ: dict[str, str], tmp_path: Path, command: list[str], more: dict[str, str]
+    shared_fork_server: ForkServer,
+    environ: dict[str, str],
+    tmp_path: Path,
+    command: list[str],
+    more: dict[str, str],
 ) -> None:
     env = environ | more
     program = [sys.executable, "-m", "producer.cli.main", *command]
     wanted = subprocess.run(
         program, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=READY_WITHIN_S, check=False
     )
-    had = one_nursery.run(command, env, tmp_path, READY_WITHIN_S)
+    had = shared_fork_server.run(command, env, tmp_path, READY_WITHIN_S)
     assert had.returncode == wanted.returncode
     assert untimed(had.stdout) == untimed(wanted.stdout)
     assert untimed(had.stderr) == untimed(wanted.stderr)
@@ -63,9 +67,9 @@ def _untimed(line: str) -> str:
 
 
 @pytest.fixture
-def beat(one_nursery: Nursery, environ: dict[str, str], tmp_path: Path) -> ReadyMade:
+def beat(shared_fork_server: ForkServer, environ: dict[str, str], tmp_path: Path) -> ReadyMade:
     """A beat that finds no server and goes on."""
-    made = ReadyMade(one_nursery, "beat", ["beat"], log=tmp_path / "log", env=environ, cwd=tmp_path)
+    made = ReadyMade(shared_fork_server, "beat", ["beat"], log=tmp_path / "log", env=environ, cwd=tmp_path)
     made.start()
     until(lambda: hears_of_its_end(made.pid), made.log_tail, READY_WITHIN_S)
     return made
@@ -100,9 +104,9 @@ def test_a_process_ends_by_a_signal_as_any_other(beat: ReadyMade, number: signal
 ENDS = """
 import os, sys
 from pathlib import Path
-from tests.support.nursery import Nursery, ReadyMade
+from tests.support.fork_server import ForkServer, ReadyMade
 
-child = ReadyMade(Nursery(), "beat", ["beat"], log=Path(sys.argv[1]), env=dict(os.environ), cwd=Path.cwd())
+child = ReadyMade(ForkServer(), "beat", ["beat"], log=Path(sys.argv[1]), env=dict(os.environ), cwd=Path.cwd())
 child.start()
 print(child.pid, flush=True)
 sys.stdin.read()
@@ -131,9 +135,9 @@ def test_what_a_python_reads_at_its_start_is_not_given_to_one_that_has_started()
 
 
 def test_what_a_shell_types_ends_and_is_piped_as_from_nothing(
-    door: Door, environ: dict[str, str], tmp_path: Path
+    shim: CommandShim, environ: dict[str, str], tmp_path: Path
 ) -> None:
-    env = environ | {"PATH": f"{door.directory}:{os.environ['PATH']}"}
+    env = environ | {"PATH": f"{shim.directory}:{os.environ['PATH']}"}
     typed = 'deskbridge --version | tr a-z A-Z; read -r line; echo "$line"; deskbridge nonsense 2> told || echo $?'
     ended = subprocess.run(
         ["/bin/bash", "-c", typed], cwd=tmp_path, env=env, input="given\n", capture_output=True, text=True, check=True

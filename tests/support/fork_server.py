@@ -6,7 +6,7 @@ shows: which modules are loaded and whether they can be, and what the system rep
 (/proc/PID/cmdline and environ are those of the process that it was forked from). So the first commands in the
 documentation, `make run` and the test of secrecy start everything from scratch.
 
-    python -m tests.support.nursery FD    the process that forks the others, on requests over the socket FD
+    python -m tests.support.fork_server FD    the process that forks the others, on requests over the socket FD
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ LARGEST = 1 << 18
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
 
-class Begun:
+class ForkedProcess:
     """A forked process, with the part of `subprocess.Popen` that tests use.
 
     Attributes:
@@ -79,7 +79,7 @@ class Begun:
         return self.returncode
 
 
-class Nursery:
+class ForkServer:
     """The process from which others are forked."""
 
     def __init__(self) -> None:
@@ -103,7 +103,7 @@ class Nursery:
 
     def begin(
         self, arguments: Sequence[str], env: Mapping[str, str], cwd: Path, files: Sequence[int]
-    ) -> Begun:
+    ) -> ForkedProcess:
         """Start `deskbridge` with arguments; `files` are its standard input, output and error."""
         asked = {"arguments": arguments, "env": dict(env), "cwd": str(cwd), "parent": os.getpid()}
         with self._lock:
@@ -114,7 +114,7 @@ class Nursery:
                 assert self._socket.recv(LARGEST) == b"orphaned"
             finally:
                 _adopt(False)
-        return Begun(pid)
+        return ForkedProcess(pid)
 
     def run(
         self, arguments: Sequence[str], env: Mapping[str, str], cwd: Path, timeout: float
@@ -135,43 +135,43 @@ class Nursery:
         return subprocess.CompletedProcess(list(arguments), begun.returncode, *said)
 
     def close(self) -> None:
-        """End the nursery; the processes that it forked continue."""
+        """End the fork server; the processes that it forked continue."""
         self._socket.close()
         self._process.wait(60)
 
 
 class ReadyMade(Child):
-    """A child that a nursery forks; its `argv` are the arguments of `deskbridge`."""
+    """A child that a fork server forks; its `argv` are the arguments of `deskbridge`."""
 
-    def __init__(self, nursery: Nursery, name: str, argv: Sequence[str], **options: Any) -> None:
+    def __init__(self, fork_server: ForkServer, name: str, argv: Sequence[str], **options: Any) -> None:
         super().__init__(name, argv, **options)
-        self._nursery = nursery
+        self._fork_server = fork_server
 
     def _spawn(self, output: int) -> Process:
         assert self._env is not None
         with Path(os.devnull).open() as nothing:
             files = (nothing.fileno(), output, output)
-            return cast(Process, self._nursery.begin(self.argv, self._env, self._cwd or ROOT, files))
+            return cast(Process, self._fork_server.begin(self.argv, self._env, self._cwd or ROOT, files))
 
 
-class Door:
-    """A program `deskbridge` for shells: a nursery forks the command, and its exit code is passed on.
+class CommandShim:
+    """A program `deskbridge` for shells: a fork server forks the command, and its exit code is passed on.
 
     Args:
-        nursery: forks the commands.
+        fork_server: forks the commands.
         directory: separate directory, for a PATH.
     """
 
-    def __init__(self, nursery: Nursery, directory: Path) -> None:
-        self.directory, self._nursery = directory, nursery
-        address = directory / "door"
+    def __init__(self, fork_server: ForkServer, directory: Path) -> None:
+        self.directory, self._fork_server = directory, fork_server
+        address = directory / "shim"
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.bind(str(address))
         self._socket.listen()
         program = directory / "deskbridge"
         program.write_text(TYPED.format(python=sys.executable, address=str(address)), encoding="utf-8")
         program.chmod(0o755)
-        threading.Thread(target=self._open, name="door", daemon=True).start()
+        threading.Thread(target=self._open, name="shim", daemon=True).start()
 
     def _open(self) -> None:
         while True:
@@ -186,7 +186,7 @@ class Door:
             wish = _next(typed)
             assert wish
             asked, files = wish
-            begun = self._nursery.begin(asked["arguments"], asked["env"], Path(asked["cwd"]), files)
+            begun = self._fork_server.begin(asked["arguments"], asked["env"], Path(asked["cwd"]), files)
             for file in files:
                 os.close(file)
             while (code := begun.poll()) is None:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from shared.process.alive import sign_here, watched
 
-LANES = 8
+CONCURRENCY = 8
 """As many as a Redmine process has threads by default; more calls would only queue there."""
 LONG_ANSWERS = 2
 """Fewer for long answers, because a tracker process produces them one after the other: with eight at once, each takes
@@ -21,12 +21,12 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def in_lanes(
+def run_concurrently(
     read: Callable[[Item], Result],
     items: Sequence[Item],
     *,
     done: Callable[[Result], None],
-    lanes: int = LANES,
+    concurrency: int = CONCURRENCY,
     until: float = math.inf,
 ) -> None:
     """Read all items, a few concurrently, until the time is up; the first failure stops all.
@@ -35,7 +35,7 @@ def in_lanes(
         read: reads one item; called in several threads.
         items: the items to read.
         done: receives each result, one at a time, in any order; may raise to stop.
-        lanes: the maximum number of concurrent reads.
+        concurrency: the maximum number of concurrent reads.
         until: no read starts after this time (seconds of `time.monotonic`).
 
     Raises:
@@ -44,7 +44,7 @@ def in_lanes(
     todo, turn, stopped = iter(items), threading.Lock(), threading.Event()
     sign = sign_here()
 
-    def lane() -> None:
+    def reader() -> None:
         with watched(sign):
             read_on()
 
@@ -62,8 +62,8 @@ def in_lanes(
             stopped.set()
             raise
 
-    with ThreadPoolExecutor(max(1, min(lanes, len(items))), thread_name_prefix="lane") as pool:
-        for future in [pool.submit(lane) for _ in range(min(lanes, len(items)))]:
+    with ThreadPoolExecutor(max(1, min(concurrency, len(items))), thread_name_prefix="reader") as pool:
+        for future in [pool.submit(reader) for _ in range(min(concurrency, len(items)))]:
             future.result()
 
 

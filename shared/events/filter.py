@@ -17,7 +17,7 @@ from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
 
 
-def closed_gate(event: Event, config: PluginConfig) -> Notice | None:
+def why_filtered(event: Event, config: PluginConfig) -> Notice | None:
     """Return why an event of a ticket task logs no time, or None if it does (Done, actiontime above 0)."""
     task = event.task
     if task is not None and task.copy_of is not None:
@@ -33,7 +33,7 @@ def closed_gate(event: Event, config: PluginConfig) -> Notice | None:
     return None
 
 
-def closed_to_addition(event: Event, config: PluginConfig) -> Notice | None:
+def why_addition_filtered(event: Event, config: PluginConfig) -> Notice | None:
     """Return why an event of a follow-up, a solution or a document adds nothing to the issue, or None if it does."""
     if event.document is not None:
         return _closed_to_document(event.document, config)
@@ -65,9 +65,9 @@ def _refused_type(document: Document, refused: Collection[str]) -> str | None:
     return next((one for one in refused if one in has), None)
 
 
-def closed(event: Event, config: PluginConfig) -> Notice | None:
+def why_nothing_is_sent(event: Event, config: PluginConfig) -> Notice | None:
     """Return why an event of a ticket task or an addition creates nothing, or None if it creates something."""
-    return closed_gate(event, config) if event.addition is None else closed_to_addition(event, config)
+    return why_filtered(event, config) if event.addition is None else why_addition_filtered(event, config)
 
 
 def shown(task: TicketTask, config: PluginConfig) -> TicketTask:
