@@ -299,7 +299,7 @@ def _attempts(bridge: Bridge) -> int:
 def _sync(
     bridge: Bridge, stand_in: StandIn, workers: ThreadPoolExecutor, made: list[dict[str, Any]]
 ) -> tuple[float, list[str]]:
-    """TicketContext some tickets once the tracker is back; return the sweep's time in ms, and differences."""
+    """Sync some tickets once the tracker is back; return the sweep's time in ms, and differences."""
     notified: list[int] = []
 
     def notify(tickets: list[int]) -> bool:

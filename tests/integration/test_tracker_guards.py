@@ -176,7 +176,7 @@ def test_a_synchronous_call_in_a_coroutine_is_an_error() -> None:
     async def call() -> None:
         client.call("GET", "/issues.json")
 
-    with pytest.raises(RuntimeError, match="acall"):
+    with pytest.raises(RuntimeError, match="await `send`"):
         asyncio.run(call())
 
 

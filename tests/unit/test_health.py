@@ -65,7 +65,7 @@ def test_an_idle_worker_goes_on_for_ever() -> None:
 
 
 def test_a_worker_whose_tickets_wait_goes_on_however_long_that_takes() -> None:
-    """For the breaker, the rate limit, the database, or calls of which it may make none now."""
+    """For the circuit breaker, the rate limit, the database, or calls of which it may make none now."""
     worked = Worked(waiting=100, is_at_work=True)
     assert looks(ProgressCheck(worked, worked.count)) == FOR_EVER
 

@@ -40,7 +40,7 @@ def test_a_line_is_json_with_time_level_process_and_what_was_said(capsys: pytest
 
 
 class KeptRecords(logging.Handler):
-    """Keeps what it is given."""
+    """Keeps the records that it receives."""
 
     def __init__(self, level: int = logging.NOTSET) -> None:
         super().__init__(level)

@@ -33,7 +33,7 @@ SETTINGS = Settings(
 
 
 class SentEvents(Transport):
-    """Sends nothing."""
+    """Keeps the events instead of sending them."""
 
     events: list[dict[str, Any]] = []  # noqa: RUF012 (cleared for each test)
 

@@ -42,7 +42,7 @@ class EditedMeanwhile(BridgeError):
 
 
 class TemplateFault(WithNotice):
-    """What is wrong with a template, and where."""
+    """A fault in a template, and its place."""
 
     message: str
     line: int
@@ -67,7 +67,7 @@ class TemplateFault(WithNotice):
 
 
 class Template(Answer):
-    """A template; a `fault` makes its newest version a draft."""
+    """A template; if it has a `fault`, its newest version is a draft."""
 
     id: int
     operation: Operation

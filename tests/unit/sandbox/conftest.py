@@ -15,7 +15,7 @@ from deploy.sandbox.tracker.state import Tracker
 
 
 class Api:
-    """Calls the decisions of a tracker without a socket."""
+    """Calls the stand-in's API without a socket."""
 
     def __init__(self) -> None:
         self.tracker: Tracker = seeded()
@@ -59,7 +59,7 @@ class Api:
 
 @pytest.fixture
 def api() -> Api:
-    """The decisions over fresh data."""
+    """The stand-in's API over fresh data."""
     return Api()
 
 

@@ -14,7 +14,7 @@ from tests.unit.sandbox.conftest import Api
 
 @pytest.fixture(params=RELEASES)
 def api_of(request: pytest.FixtureRequest) -> tuple[Api, str]:
-    """The decisions over fresh data, and the version that they are of."""
+    """The stand-in's API over fresh data, and the Redmine version that it imitates."""
     made = Api()
     made.tracker.settings.redmine = request.param
     return made, request.param
