@@ -137,7 +137,10 @@ class Reason(Code, article=NOTHING_WRONG):
     TIME_LOGGED = Message("time_logged", f"time entry #{{time_entry_id}} on issue #{{issue_id}}{KEPT}")
     TIME_LOGGED_AS_ANOTHER = Message(
         "time_logged_as_another",
-        f"time entry #{{time_entry_id}} on issue #{{issue_id}}, with a wrong author: {{because}}{KEPT}",
+        (
+            "time entry #{time_entry_id} on issue #{issue_id}[, with a wrong author: {because}][; the issue has a "
+            f"wrong author: {{of_issue}}]{KEPT}"
+        ),
         article="KB-WORK-005",
     )
     NOTE_SENT = Message("note_sent", "note #{note_id} on issue #{issue_id}")

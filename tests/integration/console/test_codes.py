@@ -83,7 +83,9 @@ def test_a_database_that_is_down_is_told_to_who_has_no_token_yet(
     assert (problem["code"], problem["params"]) == (SystemRefusal.DATABASE_DOWN, {})
 
 
-@pytest.mark.parametrize(("where", "asks"), [("user_of_session", "/console/events"), ("token_with", "/api/config")])
+@pytest.mark.parametrize(
+    ("where", "asks"), [("user_of_session", "/console/events"), ("token_with", "/api/config")]
+)
 def test_why_nobody_can_tell_who_asks_is_logged_by_its_kind(
     console: Console, come_in: ComeIn, monkeypatch: pytest.MonkeyPatch, where: str, asks: str
 ) -> None:
