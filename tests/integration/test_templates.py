@@ -21,18 +21,20 @@ from shared.notices.refusals import Refusal
 from shared.redis.locks import Locks
 from shared.store.configuration.mappings import MappingKind
 from tests.support.bridge import DEVELOPER, Bridge
-from tests.support.events import BOB, task, task_event, ticket, ticket_event
+from tests.support.events import BOB, followup_event, solution_event, task, task_event, ticket, ticket_event
+from tests.support.ledger import notes_of
 from tests.support.refusals import says
 
 PRIVATE, PUBLIC = 1, 2
 NEW, ASSIGNED, FEEDBACK = 1, 2, 4
 MANAGER = 3
+OBJECTS = {"note.create": "issue"}
 
 
 def activate(bridge: Bridge, operation: str, **members: Any) -> None:
     """Put a template in force whose object has these members."""
     store = TemplateStore(bridge.store)
-    body = json.dumps({operation.partition(".")[0]: members})
+    body = json.dumps({OBJECTS.get(operation, operation.partition(".")[0]): members})
     store.activate(store.create(operation, "of the test", body, "a test").id, "a test")
 
 
@@ -256,3 +258,11 @@ def test_a_project_template_whose_identifier_cannot_be_is_refused_before_anythin
     with pytest.raises(FormRefused, check=says(Refusal.FORM_NOT_VALID, Hint.IDENTIFIER_NOT_VALID)):
         forms.create(MappingKind.ENTITY, 9, ProjectForm.of({"name": "Lab Nord", "identifier": "lab"}))
     assert not sent(stand_in, "POST", "/projects.json")
+
+
+def test_a_template_can_mark_the_note_of_a_solution(bridge: Bridge, stand_in: StandIn) -> None:
+    bridge.configure(sync_followups="all", sync_solutions="on")
+    mark = "{{#if (eq event.name 'solution.added')}}Solution: {{/if}}"
+    activate(bridge, "note.create", notes=mark + "{{note.content | plain}}")
+    assert bridge.forward(task_event(), followup_event(1), solution_event(2)) == ["done"] * 3
+    assert [text for _, text, _ in notes_of(stand_in)] == ["Toner 77 ordered", "Solution: Toner replaced"]
