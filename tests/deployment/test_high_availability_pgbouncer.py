@@ -35,9 +35,9 @@ LIMITS = ("idle_in_transaction_session_timeout = '10s'", "lock_timeout = '15s'")
 """The limits that docs/how-to/high-availability.md sets."""
 
 STORE = "tests/integration/store"
-NOT_THROUGH_IT = tuple(f"{STORE}/test_{name}.py" for name in ("stopped_inside", "prepared", "constant"))
-"""Left out: limits that each connection sets for itself, which come from the role with pgbouncer; prepared statements
-and constants passed to the driver, which are not used with it."""
+NOT_THROUGH_IT = tuple(f"{STORE}/test_{name}.py" for name in ("stopped_inside", "prepared"))
+"""Left out: limits that each connection sets for itself, which come from the role with pgbouncer, and prepared
+statements, which are not used with it."""
 
 
 @pytest.fixture(scope="module")
