@@ -1,4 +1,4 @@
-"""Links and tokens are shown once, as they are; tokens expire, are replaced, and leave their name free."""
+"""Links and tokens are shown once and unchanged; tokens expire, can be replaced, and then free their name."""
 
 from __future__ import annotations
 
