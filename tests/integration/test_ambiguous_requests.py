@@ -218,7 +218,7 @@ def test_a_body_that_is_not_plain_is_refused(caller: Caller, request_: bytes) ->
 
 
 def assert_is_refused(caller: Caller, request_: bytes) -> None:
-    """The answer is 400; with a long request, the connection may be closed before the answer is read."""
+    """Assert that the answer is 400; with a long request, the connection may be closed before it is read."""
     statuses, is_over = caller.say(request_)
     assert statuses == ["400"] or (statuses == [] and len(request_) > LARGEST_HEAD)
     assert is_over

@@ -1,4 +1,4 @@
-"""A new issue's link and the claim of its first time entry are one commit; each is also valid without the other."""
+"""A new issue's link and its first time entry's claim are one commit; if the claim fails, the link still counts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def desk(request: pytest.FixtureRequest) -> Bridge:
 
 @contextmanager
 def up_to_the_link(desk: Bridge) -> Iterator[tuple[Workflow[Any], LinkAndClaim]]:
-    """Run the second ticket's workflow up to that joint step; kill the rest of it afterwards."""
+    """Run the second ticket's workflow up to `LinkAndClaim`; kill the rest of it afterwards."""
     workflow, action = workflow_up_to(desk, LinkAndClaim, SECOND)
     try:
         yield workflow, action
@@ -51,7 +51,7 @@ def up_to_the_link(desk: Bridge) -> Iterator[tuple[Workflow[Any], LinkAndClaim]]
 
 
 def together(desk: Bridge, action: LinkAndClaim) -> tuple[Created | Waiting, object]:
-    """Execute both as a scheduler does."""
+    """Execute link and claim as a scheduler does."""
     with desk.store.transaction() as tx:
         (found,) = LinkAndClaim.execute_many(tx, [action])
     return found

@@ -238,7 +238,7 @@ def test_nobody_can_be_forgotten_who_is_not_known(bridge: Bridge) -> None:
 
 
 def test_the_next_synchronisation_brings_back_whom_the_tracker_still_has(bridge: Bridge) -> None:
-    """As the documentation says: a person has to be deleted in the tracker first."""
+    """As the documentation says: a person has to be removed from the tracker first."""
     forget(bridge.store, None, str(ALICE["email"]))
     connect: Any = Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect
     sync_metadata(bridge.store, connect()[1])

@@ -152,7 +152,7 @@ def test_what_was_edited_since_is_found_by_the_snapshot_it_was_made_from(
 def test_what_cannot_be_told_is_held_for_a_person_whose_word_counts(
     bridge: Bridge, stand_in: StandIn, backup: Save
 ) -> None:
-    """The help desk sends only the newest version again: the text that was sent is not stored anywhere."""
+    """The help desk sends only the newest version again: the text that was sent is no longer stored anywhere."""
     saved = backup()
     assert bridge.forward(task_event()) == ["done"]
     saved.restore()

@@ -1,4 +1,4 @@
-"""Hours are logged on the day of the work: after an outage, a lost answer, or from a journal older than this rule."""
+"""Hours are logged on the day of the work, even after outages and lost answers; an unreadable day is left out."""
 
 from __future__ import annotations
 

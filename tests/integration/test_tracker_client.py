@@ -1,4 +1,4 @@
-"""The tracker client over real sockets: what was sent, and that the time is bounded (SPEC section 8: 5 s in all)."""
+"""The tracker client over real sockets: whether a call was sent, and its time limit (SPEC section 8: 5 s in all)."""
 
 from __future__ import annotations
 

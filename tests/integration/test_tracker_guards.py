@@ -101,7 +101,7 @@ def test_nothing_more_of_a_request_leaves_once_its_call_has_ended() -> None:
 def test_an_address_where_no_tracker_may_be_is_not_connected_to(
     monkeypatch: pytest.MonkeyPatch, host: str
 ) -> None:
-    """No name is looked up for an address, so the check of names does not see it."""
+    """An IP address needs no lookup, so the check of looked-up names does not see it."""
     connected = list[object]()
     monkeypatch.setattr(socket.socket, "connect", lambda _self, address: connected.append(address))
     with pytest.raises(TrackerUnreachable, match="DESKBRIDGE_ALLOW_LINK_LOCAL"):

@@ -53,7 +53,7 @@ def switch_on(desk: Bridge) -> None:
 
 
 def writes(stand_in: StandIn) -> list[tuple[str, str]]:
-    """Return the changing requests that Redmine got."""
+    """Return the requests to Redmine that change something."""
     return [(one["method"], one["path"]) for one in stand_in.requests() if one["method"] != "GET"]
 
 

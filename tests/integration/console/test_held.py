@@ -1,4 +1,4 @@
-"""A creation on hold is adopted only after a comparison; an adoption can be undone until something was sent to it."""
+"""A creation on hold is adopted only after a comparison; an adoption can be undone until something is sent to it."""
 
 from __future__ import annotations
 

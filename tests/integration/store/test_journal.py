@@ -79,7 +79,7 @@ def test_within_one_array_the_same_holds(store: Store, append: Append) -> None:
 
 
 def test_what_is_new_is_appended_by_one_statement_on_postgresql(store: Store, append: Append) -> None:
-    """Earlier events are looked up only if there was a conflict."""
+    """Earlier events are looked up only if a delivery id exists already."""
     append(task_event(1), ids=["a"])
     said = list[str]()
 

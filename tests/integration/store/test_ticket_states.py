@@ -1,4 +1,4 @@
-"""A ticket's desired state is the newest snapshot in any order of arrival; and when its status is due."""
+"""The newest snapshot is a ticket's desired state in any order of arrival, and decides whether its status is due."""
 
 from __future__ import annotations
 
