@@ -1,4 +1,4 @@
-"""A watched process gives a heartbeat at the end of each call and each turn, also if threads make the calls."""
+"""A watched process gives a heartbeat after each call and each turn, also if threads make the calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whoever ends as the author in another's place is no secret: in the event's code, in a list, counted by the doctor."""
+"""An author in another person's place is always reported: in the event's code, in a list, and by the doctor."""
 
 from __future__ import annotations
 
