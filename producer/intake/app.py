@@ -303,7 +303,7 @@ class Producer:
         refusal.why = why = refusal.why or _reason(request, refusal.status)
         if was_delivery:
             self._refused.note(client, why)
-            self._sign.hurry()
+            self._sign.write_now()
         log.warning(
             "refused",
             status=refusal.status,

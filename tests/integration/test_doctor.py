@@ -123,7 +123,7 @@ def required(field_id: int) -> Change:
     return lambda _, stand_in: stand_in.settings(required_custom_fields=[field_id])
 
 
-def in_force(operation: str, body: str) -> Change:
+def active_template(operation: str, body: str) -> Change:
     """Return a change that activates a template, whatever its text."""
 
     def put(bridge: Bridge, _: StandIn) -> None:
@@ -217,7 +217,7 @@ def project_activities(_: Bridge, stand_in: StandIn) -> None:
         (required(3), "custom fields", "warning", WorkFinding.CUSTOM_FIELDS_NOT_SENT),
         (required(5), "custom fields", "warning", WorkFinding.CUSTOM_FIELDS_NOT_SENT),
         (
-            in_force("issue.create", '{"issue": {"subject": "{{a}}"}}'),
+            active_template("issue.create", '{"issue": {"subject": "{{a}}"}}'),
             "templates",
             "warning",
             WorkFinding.TEMPLATE_NOT_RENDERED,
@@ -261,7 +261,7 @@ def test_a_required_custom_field_that_a_template_fills_is_no_fault(
     healthy: Bridge, stand_in: StandIn, members: dict[str, Any]
 ) -> None:
     required(3)(healthy, stand_in)
-    in_force("issue.create", json.dumps({"issue": members}))(healthy, stand_in)
+    active_template("issue.create", json.dumps({"issue": members}))(healthy, stand_in)
     assert "custom fields" not in wrong(healthy)
 
 

@@ -12,7 +12,7 @@ import yaml
 import shared.notices.render  # noqa: F401 (loads every code)
 from producer.admin.doctor.examination import RECORDS
 from producer.admin.doctor.finding import LABELS
-from producer.admin.knowledge.record import Record, parse_record
+from producer.admin.knowledge.article import Article, parse_article
 from shared.notices.notice import CODES, Plural, Sentence
 from shared.notices.template import PLACEHOLDER
 from shared.store.tables.journal import EventState
@@ -37,8 +37,8 @@ LONGEST = 25
 """Words of a sentence; what it quotes counts as one."""
 
 
-def article(path: Path) -> Record:
-    return parse_record(path.read_text(encoding="utf-8"))
+def article(path: Path) -> Article:
+    return parse_article(path.read_text(encoding="utf-8"))
 
 
 def shown(text: Sentence) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel, ValidationError, field_validator
 from typer.testing import CliRunner
 
-from producer.admin.knowledge.record import Metadata
+from producer.admin.knowledge.article import Metadata
 from producer.admin.projects.project_forms import ProjectForm
 from producer.cli.main import app
 from producer.helpdesks.glpi.events import _TaskBody, _TicketBody
