@@ -169,9 +169,7 @@ def test_a_process_that_dies_ends_all_with_its_last_words(directory: Path, start
     start = Start(directory)
     starts.append(start)
     start.wait_for(UP)
-    while "worker worker" not in str(
-        start.children()
-    ):  # nothing waits for the worker, which starts as the command line
+    while "worker worker" not in str(start.children()):  # at UP it may still be the CLI, before its exec
         time.sleep(0.01)
     children = start.children()
     os.kill(next(pid for pid, command in children.items() if "worker worker" in command), signal.SIGKILL)

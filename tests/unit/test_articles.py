@@ -34,7 +34,7 @@ ANOTHER_PROGRAMS = {
 OUR_OWN = {"Back up and restore", "Recovery mode is on"}
 """The title of a guide, and output of `deskbridge event list`."""
 LONGEST = 25
-"""Most words of a sentence; a quote counts as one."""
+"""The maximum number of words in a sentence; a quote counts as one."""
 
 
 def article(path: Path) -> Record:

@@ -95,7 +95,7 @@ os.waitpid(holder, 0)
 
 
 def seen_by_a_neighbour(how: str) -> set[str]:
-    """Return whether opening the /proc files of a process with a key was `refused` or `open` for its own account."""
+    """Return whether another process of the same account found the /proc files of one with a key open or refused."""
     ran = subprocess.run(
         [sys.executable, "-c", NEIGHBOURS, how], cwd=ROOT, capture_output=True, text=True, check=True
     )

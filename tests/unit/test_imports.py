@@ -44,7 +44,7 @@ def test_no_file_has_more_than_five_hundred_lines() -> None:
 def test_no_import_goes_in_a_circle() -> None:
     graph = {name: {one for one in imported(path) if one in FILES} - {name} for name, path in FILES.items()}
     assert sum(map(len, graph.values())) > len(FILES)
-    TopologicalSorter(graph).prepare()  # names the circle where there is one
+    TopologicalSorter(graph).prepare()  # its error names the cycle
 
 
 def test_no_folder_needs_one_that_needs_it() -> None:
@@ -55,7 +55,7 @@ def test_no_folder_needs_one_that_needs_it() -> None:
         needed = {folders[one] for one in imported(path) if one in FILES}
         graph[folders[name]] |= needed - {folders[name]}
     assert (len(graph) > 40, sum(map(len, graph.values())) > 300) == (True, True)
-    TopologicalSorter(graph).prepare()  # names the circle where there is one
+    TopologicalSorter(graph).prepare()  # its error names the cycle
 
 
 def test_the_workflow_of_a_ticket_imports_no_event_loop_no_driver_and_no_web_framework() -> None:

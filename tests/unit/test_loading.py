@@ -1,4 +1,4 @@
-"""A process loads only what it needs, without garbage collection meanwhile; both cost time at every start."""
+"""A process loads only what it needs, and without garbage collection: both save time and memory at every start."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOBODYS = {
     "sqlite3",
     "yaml",
 }
-"""Modules that only commands, the console, dry runs of templates or one kind of database need."""
+"""Modules that only commands, the console, optional features or one kind of database need."""
 
 HTTP = {"fastapi", "starlette", "uvicorn"}
 LOADED_BY = {

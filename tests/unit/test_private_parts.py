@@ -99,7 +99,7 @@ def parts_of_inscriptis() -> dict[str, object]:
 
 
 def parts_of_celery() -> dict[str, object]:
-    """They log a worker's last messages, and end beat at once even while it waits for the broker."""
+    """Return the parts that log a worker's last messages and end beat at once, even while it waits for the broker."""
     worker = inspect.getsource(celery.apps.worker)
     return {
         "safe_say, called with a text": next(iter(inspect.signature(celery.apps.worker.safe_say).parameters))
@@ -114,7 +114,7 @@ def parts_of_celery() -> dict[str, object]:
 
 
 def parts_of_kombu() -> dict[str, object]:
-    """They check messages from Redis before Celery reads them, because anyone may have written them."""
+    """Return the parts that check messages from Redis, which anyone may have written, before Celery reads them."""
     return {
         "Message of a channel, made of what Redis holds": issubclass(CheckedMessage, virtual.Message)
         and "Message" in vars(virtual.Channel),

@@ -130,9 +130,7 @@ def test_a_worker_looks_whether_it_is_stuck(
         monkeypatch.setattr(f"worker.process.{beside}", lambda *_: None)
     monkeypatch.setattr("worker.process._jobs", lambda _worker: {})
     monkeypatch.setattr("worker.process._installation", lambda _settings: "5ac1")
-    monkeypatch.setattr(
-        "celery.apps.worker.safe_say", celery.apps.worker.safe_say
-    )  # so that it is restored after the test
+    monkeypatch.setattr("celery.apps.worker.safe_say", celery.apps.worker.safe_say)  # restored at the end
     monkeypatch.setattr("worker.process.run_celery", lambda *_, **__: 0 if ends.wait(60) else 1)
     assert work(settings, 1) == 0
 

@@ -19,7 +19,7 @@ class Simulation:
         service_s: seconds that the tracker needs per call, by operation; all are equally likely.
         network_s: additional seconds of each call on the network.
         workers: number of workers.
-        ceiling: most concurrent calls of each worker.
+        ceiling: maximum number of concurrent calls of each worker.
         jitter: variation of the calls' durations (sigma of a lognormal distribution).
 
     Attributes:

@@ -71,7 +71,7 @@ def hanging(stage: Stage, hang: Hang, where: str) -> Begin:
 
 @pytest.mark.parametrize("where", ["redis", "write", "read", "alone", "call", "workflow"])
 def test_what_hangs_is_noticed_and_what_goes_on_is_not(stage: Stage, hang: Hang, where: str) -> None:
-    """A ticket that hangs keeps its lock."""
+    """A ticket that hangs keeps its lock, so it must be noticed."""
     scheduler = stage.started(hanging(stage, hang, where))
     assert scheduler.stuck_since is None
     scheduler.take([1])

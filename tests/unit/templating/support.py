@@ -26,7 +26,7 @@ PATIENTLY = pytest.mark.timeout(max(300, PROFILE.max_examples // 10))
 
 
 def still() -> float:
-    """Return always the same time, for renderings that must not run out of time during a long search."""
+    """Always return the same time, for renderings that must not run out of time during a long search."""
     return 0.0
 
 
