@@ -1,4 +1,4 @@
-"""Knowledge articles: what an administrator reads at night. Their shape is tested in test_knowledge."""
+"""Knowledge articles are short and quote what deskbridge shows; test_knowledge checks their format."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ ANOTHER_PROGRAMS = {
     "Anonymous", "Issue tracking", "Password", "Send everything now", "Text formatting", "Time tracking", "api",
     "cannot be blank", "too many clients", "too many connections",
 }  # fmt: skip
-"""What Redmine, GLPI or PostgreSQL shows."""
+"""Quotes from Redmine, GLPI or PostgreSQL."""
 OUR_OWN = {"Back up and restore", "Recovery mode is on"}
-"""A guide, and what `deskbridge event list` prints."""
+"""The title of a guide, and output of `deskbridge event list`."""
 LONGEST = 25
-"""Words of a sentence; what it quotes counts as one."""
+"""The maximum number of words in a sentence; a quote counts as one."""
 
 
 def article(path: Path) -> Article:
@@ -42,7 +42,7 @@ def article(path: Path) -> Article:
 
 
 def shown(text: Sentence) -> list[str]:
-    """Return a code's sentences as people see them, with a gap for each parameter."""
+    """Return a code's sentences as people see them, with an ellipsis for each parameter."""
     forms = [text.one, text.many] if isinstance(text, Plural) else [text]
     return [PLACEHOLDER.sub("…", one.replace("[", "").replace("]", "")) for one in forms]
 
@@ -55,7 +55,7 @@ VIEWS = "".join(
 
 
 def is_shown(quote: str) -> bool:
-    """Return whether deskbridge shows a text: a check's name, a state, a page's title, or a part of a message."""
+    """Return whether deskbridge shows a text as a check, a state, a page's title or part of a message."""
     if quote in {*CHECKS, *EventState} or f'_("{quote}")' in VIEWS:
         return True
     pattern = re.compile(".*".join(re.escape(part.strip()) for part in quote.split("…") if part.strip()))

@@ -1,4 +1,4 @@
-"""Knowledge records (SPEC 2.5): the shape, and our own records."""
+"""The format of knowledge articles (SPEC 2.5), and the articles that deskbridge ships."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ NORMAL = {
     "solutions_off",
 }
 TELLS_WHAT_WAS_DONE = (What, Arrival, Actor, Which, Did, Written)
-"""Of these some have a record: those that tell of something that stops, changes or refuses."""
+"""Codes that report actions; only those that stop, change or refuse something have an article."""
 SAYS_IT_ITSELF = {ServiceFinding.NOT_LOOKED_AT, SystemRefusal.STOPPED_BY_USER}
 EVERY_CODE = [
     code

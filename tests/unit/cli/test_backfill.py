@@ -1,4 +1,4 @@
-"""mapping export and mapping import: each ticket keeps its one issue after a move."""
+"""`mapping export` and `mapping import`: each ticket keeps its one issue when an installation moves."""
 
 from __future__ import annotations
 
