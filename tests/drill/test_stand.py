@@ -1,4 +1,4 @@
-"""The drill's supervisor, the shifted clock of one process, the persistent help desk and the deadline work."""
+"""The drill's supervisor, its shifted clock, its help desk and its deadline work as intended."""
 
 from __future__ import annotations
 

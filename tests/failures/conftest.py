@@ -58,7 +58,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Summarize how many commands and seconds it took to name the causes; with -v, list each staged failure."""
+    """Summarise how many commands and seconds it took to name the causes; with -v, list each staged failure."""
     found = [
         value
         for report in terminalreporter.getreports("passed")
@@ -82,7 +82,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def stage(
     bridge: Bridge, stand_in: StandIn | RealRedmine, record_property: Callable[[str, object], None]
 ) -> Iterator[Stage]:
-    """Provide a stage whose metadata was just synchronized, so that staged changes are newer than the cache."""
+    """Provide a stage whose metadata was just synchronised, so that staged changes are newer than the cache."""
     sync_metadata(bridge.store, Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect()[1])
     bridge.configure(membership_for="nobody")
     heartbeats = Heartbeats(bridge.redis)

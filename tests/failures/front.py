@@ -32,7 +32,7 @@ def redirects_to(address: str) -> Rule:
 
 
 def page(status: int = 200, *, method: str = "", path: str = "") -> Rule:
-    """Answer with an HTML page; if a method or path is given, only matching calls."""
+    """Answer calls with an HTML page; if a method or path is given, only matching ones."""
 
     def answer(called: str, at: str) -> Given | None:
         is_meant = method in ("", called) and urlsplit(at).path.startswith(path)

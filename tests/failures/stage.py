@@ -277,7 +277,7 @@ def settings(**values: Any) -> Act:
 
 
 def configure(**values: Any) -> Act:
-    """Change the Redmine settings."""
+    """Change deskbridge's Redmine settings."""
     return lambda stage: stage.bridge.configure(**values)
 
 

@@ -45,7 +45,7 @@ def aged(seconds: float) -> Act:
 
 
 def metadata_refused(stage: Stage) -> None:
-    """Make the synchronization of the metadata fail."""
+    """Make the synchronisation of the metadata fail."""
     services = Services(stage.bridge.settings, stage.bridge.store)
     stage.stand_in.fault("status_before", status=500)
     with suppress(TrackerError):

@@ -79,7 +79,7 @@ class Bridge(RuleBasedStateMachine):
 
     @initialize(rules=rules, second=tickets, stops=st.tuples(stops, stops), fates=st.tuples(fates, fates))
     def begin(self, rules: Rules, second: int, stops: tuple[Stop, Stop], fates: tuple[Fate, Fate]) -> None:
-        """Log a Done ticket task on each of two tickets with equal texts and have two workers begin to sync."""
+        """Log a Done ticket task on one or two tickets with equal texts, and have two workers begin to sync."""
         self.world = World(rules)
         self.sent: list[tuple[dict[str, Any], str]] = []
         for ticket_id in TICKETS if rules.siblings else (1,):

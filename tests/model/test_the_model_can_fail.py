@@ -42,7 +42,7 @@ from worker.ticket.search import additions_of
 pytestmark = pytest.mark.promise("OPS-14")
 
 SOON = 1000
-"""The most examples until a fault is found; which example finds it depends on names and the order of steps."""
+"""At most this many examples until a fault is found; which one finds it depends on names and the order of steps."""
 POINTS_OF_A_PASS = 22
 """More points than a sync pass that sends a note or a document has."""
 Taken = Callable[[], AbstractContextManager[Any]]

@@ -1,4 +1,4 @@
-"""Shifts the wall clock of one process of the drill; Python imports this module itself at the start.
+"""Shifts the wall clock of one process of the drill; Python imports this module when the process starts.
 
 This requires this directory on the process's PYTHONPATH, and DRILL_CLOCK_OFFSET in seconds.
 It replaces the functions by which Python code reads the wall clock. The monotonic clock stays right,
@@ -16,7 +16,7 @@ _Real = datetime.datetime
 
 
 class _Kind(type):
-    """Makes dates and times that C code created instances of the class too."""
+    """Counts dates and times that C code created as instances too."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, _Real)

@@ -51,7 +51,7 @@ def other_keys(stage: Stage) -> None:
 
 
 def taken_by_it(stage: Stage) -> None:
-    """Receive an event that that worker takes."""
+    """Receive an event that this worker takes."""
     stage.receive()
     stage.kept["worker"].sync()
 

@@ -75,7 +75,7 @@ def project_fails(stage: Stage) -> None:
 
 
 def project_mended(stage: Stage) -> None:
-    """Fix the tracker, and synchronize the metadata."""
+    """Fix the tracker, and synchronise the metadata."""
     stage.front.rule = passes
     stage.shell.do("metadata", "sync")
 
