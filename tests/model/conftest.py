@@ -1,4 +1,4 @@
-"""Silences the logs: thousands of sync passes would write several hundred thousand lines."""
+"""Thousands of sync passes would log several hundred thousand lines."""
 
 from __future__ import annotations
 

@@ -23,10 +23,10 @@ def drive_together(begin: Begin, ticket_ids: Sequence[int], clock: Clock, order:
         order: draws the order in which executor functions finish.
 
     Raises:
-        BaseException: if an error ends the process; every workflow has received it.
+        BaseException: if something ends the process; every workflow has received it.
     """
 
     def new_loop() -> SimulatedLoop:
-        return SimulatedLoop(clock, order)  # type: ignore[abstract]  # nothing here uses the methods that it omits
+        return SimulatedLoop(clock, order)  # type: ignore[abstract]  # nothing here uses what it omits
 
     drive_all(Scheduler(begin, CALLS, new_loop=new_loop), ticket_ids)

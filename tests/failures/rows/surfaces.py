@@ -89,7 +89,7 @@ def sentences(done: Result) -> str:
 
 
 def page(stage: Stage, path: str) -> str:
-    """Return the text of a page, whatever its status, or an empty string if no console runs."""
+    """Return the text of a page, whatever its status; empty if no console runs."""
     try:
         answer = stage.pages.http.get(stage.pages.base_url + path, timeout=30)
     except requests.ConnectionError:
@@ -106,7 +106,7 @@ def not_well(told: str) -> int:
 
 
 def ready(stage: Stage) -> tuple[int, int]:
-    """Return the status with which producer and console answer a load balancer."""
+    """Return how producer and console answer a load balancer."""
     settings, store = stage.bridge.settings, stage.bridge.store
     producer = Producer(settings.model_copy(update={"webhook_secrets": (SECRET,)}), "127.0.0.1", 8080)
     monitoring = Monitoring(Services(settings, store))
