@@ -1,4 +1,4 @@
-"""The oracle of the drill: a lost entry, a doubled one, a wrong author and the like are each reported."""
+"""The drill's oracle reports each lost, duplicated or wrong object, and nothing else."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def with_files() -> State:
     state["attachments"] = [
         attachment(1, "scan-70.png", b"a scan"),
         attachment(3, "image001-71.png", b"a list", author="bob"),
-        {**attachment(2, "scan-70.png", b"a scan"), "issue_id": None},  # its answer was lost
+        {**attachment(2, "scan-70.png", b"a scan"), "issue_id": None},  # the upload's answer was lost
     ]
     journals = [attaching(1, 1), attaching(2, 3), journal(3, "Toner 700 ordered", "alice")]
     state["issues"][0]["journals"] = journals
@@ -360,7 +360,7 @@ def test_time_may_be_any_done_snapshot_but_not_a_mixture_of_two() -> None:
 
 
 def test_of_two_equal_tasks_the_one_that_is_surely_due_is_given_the_entry_first() -> None:
-    """The other was not Done at last, so it may have none; it comes first in the helpdesk's events."""
+    """The other task is not Done in the end, so it may have no entry; it comes first in the help desk's events."""
     deliveries = accepted(
         task_event(0, of_ticket=named(7), of_task=task(71, content=None)),
         task_event(1, of_ticket=named(7), of_task=task(70, content=None)),
@@ -396,7 +396,7 @@ def test_issues_of_equal_text_may_be_either_tickets_but_not_half_of_each() -> No
 def test_of_two_events_from_the_future_the_one_that_came_last_is_newest(
     seconds: float, statuses: set[int]
 ) -> None:
-    """Where each was repeated until the other had come, too, either may be."""
+    """If each was repeated until the other had arrived too, either may be the newest."""
     ahead = [ticket_event(0, of_ticket=named(7, status=status)) for status in (2, 5)]
     for event in ahead:
         event["occurred_at"] = FUTURE
