@@ -15,7 +15,7 @@ from worker.runtime.scheduler import Scheduler
 
 @contextmanager
 def blocked() -> Iterator[tuple[Scheduler, list[int], threading.Event]]:
-    """Yield a scheduler whose only call lasts until the event is set, while the rest of 25 tickets wait."""
+    """Yield a scheduler whose only call is blocked until the event is set, while the rest of 25 tickets wait."""
     called_for, may_end = list[int](), threading.Event()
 
     def call(ticket_id: int) -> None:
