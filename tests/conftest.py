@@ -16,19 +16,19 @@ from hypothesis import HealthCheck
 from hypothesis import settings as search
 
 typer.testing._get_command = cache(typer.main.get_command)  # type: ignore[attr-defined]
-"""A test's runner makes the program's hundred commands anew for each that is typed: a twentieth of a second."""
+"""Without the cache, typer's test runner would rebuild all hundred commands for each call, which takes 50 ms."""
 
 structlog.get_config()["processors"][-1].exception_formatter = structlog.dev.plain_traceback
-"""Coloured, with every variable, a traceback takes half a second; some tests log hundreds."""
+"""A coloured traceback with all variables takes half a second, and some tests log hundreds."""
 
 gc.disable()
-"""Until all tests are collected: what is loaded and collected stays to the end."""
+"""Off until all tests are collected, because everything loaded by then lives until the end."""
 
 _configure = structlog.configure
 
 
 def _configure_without_cache(**options: Any) -> None:
-    """Configure logs for one test, such as a command's, without what the next one captures being kept from it."""
+    """Configure logs without cached loggers, so that later tests can capture log lines."""
     _configure(**options | {"cache_logger_on_first_use": False})
 
 
@@ -36,7 +36,7 @@ structlog.configure = _configure_without_cache  # type: ignore[assignment]
 
 search.register_profile("patient", search(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 search.load_profile("patient")
-"""A busy machine may take longer than hypothesis expects of an example, here as in CI."""
+"""A busy machine may need more time for an example than hypothesis allows, here and in CI."""
 
 pytest_plugins = [
     f"tests.support.{name}" for name in ("databases", "made_codes", "quick_tls", "receiver", "servers")
@@ -45,7 +45,7 @@ pytest_plugins = [
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """Look for garbage from here on, a tenth as often, and in nothing that was collected: a tenth of the time else."""
+    """Turn garbage collection on, a tenth as often and without the objects so far; it would take a tenth of the run."""
     gc.freeze()
     gc.set_threshold(7_000, 10, 10)
     gc.enable()
@@ -53,7 +53,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def logging_as_it_was() -> Iterator[None]:
-    """Leave logging as it was: a command points it at a standard error that is closed with its test."""
+    """Restore logging after each test, because commands log to a standard error that is closed with the test."""
     root, ours = logging.getLogger(), logging.getLogger("deskbridge")
     before, configured = (root.handlers[:], root.level, ours.level), structlog.get_config()
     yield
@@ -62,7 +62,7 @@ def logging_as_it_was() -> Iterator[None]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Register which tracker the contract tests run over."""
+    """Register the options that select the tracker of the contract tests."""
     parser.addoption(
         "--tracker",
         default="standin",

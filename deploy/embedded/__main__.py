@@ -1,4 +1,4 @@
-"""`python -m deploy.embedded run`: deskbridge on this machine, with sample events; what `make run` calls."""
+"""`python -m deploy.embedded run`: run deskbridge on this machine with sample events (`make run`)."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 
 from deploy.site import ROOT
 from deploy.site.markdown import code, link, prose, table
-from producer.admin.knowledge.record import parse_record
+from producer.admin.knowledge.article import parse_article
 from shared.events.config import PluginConfig
 from shared.events.event import Event
 from shared.process.settings import Settings
@@ -99,7 +99,7 @@ def records() -> str:
 
 def _records() -> Iterator[tuple[str, object]]:
     for path in sorted((ROOT / RECORDS).glob("KB-*.md")):
-        record = parse_record(path.read_text(encoding="utf-8"))
+        record = parse_article(path.read_text(encoding="utf-8"))
         yield link(f"{RECORDS}/{path.name}", path.stem), record.metadata["title"]
 
 

@@ -70,7 +70,7 @@ def create_console(settings: Settings) -> FastAPI:
 
     app = ShieldedApp(
         title="deskbridge",
-        description="Set up and watch what deskbridge forwards. Every request needs `Authorization: Bearer TOKEN`.",
+        description="Configure and monitor deskbridge. Every request needs `Authorization: Bearer TOKEN`.",
         openapi_url="/api/openapi.json",
         lifespan=lifespan,
     )

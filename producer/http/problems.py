@@ -18,13 +18,13 @@ MEDIA_TYPE = "application/problem+json"
 
 
 class FaultDetails(BaseModel):
-    """One fault of a request, by its path."""
+    """A fault in a request; `path` is the path of the wrong field."""
 
     model_config = ConfigDict(extra="forbid")
 
     path: str
     detail: str
-    code: Annotated[str, Field(description="What is wrong, for programs; codes are stable.")]
+    code: Annotated[str, Field(description="Code of the fault, for programs. Codes are stable.")]
     params: Annotated[dict[str, Any], Field(description="The code's parameters.")]
 
 
@@ -34,14 +34,16 @@ class ProblemDetails(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     type: Literal["about:blank"]
-    title: Annotated[str, Field(description="What is wrong, in a few words.")]
+    title: Annotated[str, Field(description="The problem in a few words.")]
     status: int
-    detail: Annotated[str, Field(description="What to do about it.")] = ""
-    code: Annotated[str, Field(description="What is wrong, for programs; codes are stable.")] = ""
+    detail: Annotated[str, Field(description="The reason, or what to do about it.")] = ""
+    code: Annotated[str, Field(description="Code of the reason, for programs. Codes are stable.")] = ""
     params: Annotated[dict[str, Any], Field(description="The code's parameters.")] = {}
-    line: Annotated[int, Field(description="Of a faulty template.")] = 1
-    column: Annotated[int, Field(description="Of a faulty template.")] = 1
-    errors: Annotated[list[FaultDetails], Field(description="Each fault by its path.")] = []
+    line: Annotated[int, Field(description="Line of the fault in a template.")] = 1
+    column: Annotated[int, Field(description="Column of the fault in a template.")] = 1
+    errors: Annotated[
+        list[FaultDetails], Field(description="The faults of the request, each with its path.")
+    ] = []
 
 
 class Problem(Exception):

@@ -151,7 +151,7 @@ class Producer:
         self._store.database.close()
 
     async def events(self, request: Request) -> JSONResponse:
-        """Accept one event or an array of them; 202 means: committed to the journal."""
+        """Accept an event or an array of events; 202 means that all are committed to the journal."""
         headers = _headers(request)
         _expect_json(headers)
         self._bodies.expect(request.scope)
@@ -246,17 +246,17 @@ class Producer:
         return {"accepted": [_answer(one) for one in accepted]}
 
     async def healthz(self) -> dict[str, str]:
-        """The process is up."""
+        """Return 200 if the process is running."""
         return {"status": "ok"}
 
     async def readyz(self) -> JSONResponse:
-        """The journal can be written; the broker is reported, not required."""
+        """Return 200 if the journal can be written; the broker is reported, but not required."""
         ready = await self._readiness.look()
         content = told(ready)
         return JSONResponse(content, 200 if ready["database"] else 503)
 
     async def prometheus(self) -> Response:
-        """Counters for Prometheus."""
+        """Return the metrics for Prometheus."""
         with suppress(TimeoutError):
             async with asyncio.timeout(METRICS_WITHIN_S):
                 if mark := (await self._mark.look())["mark"]:
@@ -303,7 +303,7 @@ class Producer:
         refusal.why = why = refusal.why or _reason(request, refusal.status)
         if was_delivery:
             self._refused.note(client, why)
-            self._sign.hurry()
+            self._sign.write_now()
         log.warning(
             "refused",
             status=refusal.status,

@@ -16,7 +16,7 @@ EVENT = {"anyOf": [{"$ref": f"#/components/schemas/{one.__name__}"} for one in K
 
 
 class AcceptedEvent(BaseModel):
-    """An event that is in the journal; `duplicate`: it was there before."""
+    """An event in the journal; `duplicate` is true if it was already there."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -26,7 +26,7 @@ class AcceptedEvent(BaseModel):
 
 
 class AcceptedEvents(BaseModel):
-    """The events of a request, in its order."""
+    """The events of a request, in the order of the request."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -34,7 +34,7 @@ class AcceptedEvents(BaseModel):
 
 
 class Readiness(BaseModel):
-    """What the producer stands on; the broker is reported, not required."""
+    """Whether the database and the broker answer; only the database is required."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -47,7 +47,7 @@ SIGNED = {
     "webhook-timestamp": "Seconds since the epoch, within five minutes of the producer's clock.",
     "webhook-signature": "v1,<base64 of the HMAC-SHA256 of id.timestamp.body> (Standard Webhooks).",
     "deskbridge-spool": "Optional: waiting=N, parked=N, parked-tickets=N N …: how many events the sender "
-    "has queued, how many deskbridge rejected, and of which tickets.",
+    "has queued, how many of its events deskbridge rejected, and the ids of their tickets.",
 }
 
 

@@ -41,7 +41,7 @@ class ProducerHeartbeat:
         """Start the thread."""
         self._thread.start()
 
-    def hurry(self) -> None:
+    def write_now(self) -> None:
         """Write soon, since there is something to report."""
         self._news.set()
 

@@ -70,29 +70,31 @@ OccurredAt = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(only_
 
 
 class Event(TextHolder):
-    """One event of the helpdesk.
+    """An event of the help desk, with a snapshot of the ticket.
 
     Attributes:
-        incomplete: what the helpdesk did not send, though it may know it, and what is not known since: null there
-            means "not told".
+        incomplete: facts that the help desk did not send although it may know them, and that are still unknown. Null
+            means "unknown" for them.
     """
 
     event: Annotated[EventName, BeforeValidator(_a_name)] = Field(
         description=(
             "`ticket_task.added`, `ticket_task.updated`, `ticket.updated`, `followup.added`, `solution.added` or "
-            "`document.added`; of deletions see below"
+            "`document.added`; for deletions see below"
         )
     )
-    occurred_at: OccurredAt = Field(description="When it happened, helpdesk time, RFC 3339 with an offset")
+    occurred_at: OccurredAt = Field(
+        description="When it happened, by the help desk's clock, RFC 3339 with an offset"
+    )
     sequence: Integer | None = Field(
-        default=None, description="An integer that orders events of the same occurred_at"
+        default=None, description="An integer that orders events with the same occurred_at"
     )
     content_format: ContentFormat | None = Field(
         default=None,
-        description="`html` or `plain`: what every `content` of the event is; without it each is guessed",
+        description="Format of every `content` in the event: `html` or `plain`; without it, deskbridge guesses each",
     )
     helpdesk_url: Annotated[str | None, BeforeValidator(web_address)] = Field(
-        default=None, description="The helpdesk's own address, for links and images of its texts that lack it"
+        default=None, description="The help desk's URL, for relative links and images in texts"
     )
     ticket: Ticket
     task: TicketTask | None = Field(default=None, description="Required for ticket_task.*, otherwise ignored")
@@ -145,13 +147,13 @@ class Event(TextHolder):
 
 
 class Numbered(Shape):
-    """A ticket or ticket task of which only the number is sent."""
+    """A ticket or ticket task of which only the id is sent."""
 
     id: Id
 
 
 class Deletion(Shape):
-    """A ticket or a ticket task was deleted, or a ticket came back from the bin: there is no snapshot any more."""
+    """A deletion of a ticket or ticket task, or the restoration of a ticket from the bin; it has no snapshot."""
 
     event: DeletionName
     occurred_at: OccurredAt

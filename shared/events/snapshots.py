@@ -51,26 +51,28 @@ class TextHolder(Shape):
     """Base of parts with rich text, with the text format and URL that the event states for all of its texts."""
 
     content_format: ContentFormat | None = Field(
-        default=None, description="As of the event; what stands here is ignored"
+        default=None, description="Ignored here; the value of the event applies"
     )
     helpdesk_url: Annotated[str | None, BeforeValidator(web_address)] = Field(
-        default=None, description="As of the event; what stands here is ignored"
+        default=None, description="Ignored here; the value of the event applies"
     )
 
 
 class HelpdeskUser(Shape):
-    """A person as the helpdesk knows them."""
+    """A user of the help desk."""
 
-    id: Id = Field(description="The helpdesk's number of the person")
-    email: str | None = Field(default=None, description="By which the person is found on the tracker")
-    name: str | None = Field(default=None, description="As people are shown it")
+    id: Id = Field(description="Id of the user in the help desk")
+    email: str | None = Field(
+        default=None, description="E-mail address by which deskbridge finds the Redmine user"
+    )
+    name: str | None = Field(default=None, description="Display name")
 
 
 class Named(Shape):
-    """Something else of the helpdesk."""
+    """A category, group or location of the help desk."""
 
-    id: Id = Field(description="The helpdesk's number of it")
-    name: str | None = Field(default=None, description="What it is called")
+    id: Id = Field(description="Its id in the help desk")
+    name: str | None = Field(default=None, description="Its name")
 
 
 def only_text(value: object) -> object:
@@ -98,45 +100,49 @@ class Ticket(TextHolder):
     """A ticket's snapshot at the time of the event."""
 
     id: Id = Field(description="The ticket's number")
-    title: str = Field(description="The ticket as it is now; becomes the issue's subject")
+    title: str = Field(description="The current title; becomes the issue's subject")
     content: str | None = Field(default=None, description="HTML or text; becomes the issue's description")
-    status: Integer = Field(description="The helpdesk's number of the status: see status_map")
+    status: Integer = Field(description="The help desk's number of the status; see status_map")
     is_deleted: bool | None = Field(
         default=None,
-        description="Whether it is in the helpdesk's bin, if the sender knows; a later `false` is as ticket.restored",
+        description="Whether the ticket is in the help desk's bin, if known; a later `false` acts as ticket.restored",
     )
-    entity_id: Annotated[int, Field(ge=0, le=LARGEST)] = Field(description="The helpdesk's entity")
+    entity_id: Annotated[int, Field(ge=0, le=LARGEST)] = Field(
+        description="Id of the ticket's entity in the help desk"
+    )
     entity_name: str | None = Field(
-        default=None, description="Its name, shown beside or in place of the number"
+        default=None, description="Name of the entity, shown with its id or instead of it"
     )
     project_id: Id | None = Field(
-        default=None, description="The helpdesk project that the ticket is linked to; of several the lowest"
+        default=None,
+        description="Id of the ticket's project in the help desk; if it has several, the lowest id",
     )
     other_project_ids: Annotated[list[Id], Field(max_length=MOST_PROJECTS)] | None = Field(
         default=None,
-        description="Further ones: the first of all that is linked to a tracker project decides, before the entity",
+        description="Ids of the ticket's other projects. The first project with a mapping decides, before the entity",
     )
     project_name: str | None = Field(default=None, description="Name of `ticket.project_id`")
     technician: HelpdeskUser | None = Field(
-        default=None, description="Who is assigned; becomes the issue's author"
+        default=None, description="The assigned technician; becomes the issue's author"
     )
     url: Annotated[str | None, BeforeValidator(web_address)] = Field(
-        default=None, description="The ticket's page in the helpdesk, an http or https address"
+        default=None, description="The ticket's page in the help desk, an http or https URL"
     )
     urgency: Integer | None = Field(
-        default=None, description="For templates and settings, as all that follows"
+        default=None,
+        description="The help desk's number. This and the following fields are for templates and settings",
     )
-    impact: Integer | None = Field(default=None, description="The helpdesk's number")
-    priority: Integer | None = Field(default=None, description="The helpdesk's number")
-    type: Integer | None = Field(default=None, description="1 is an incident, 2 a request")
+    impact: Integer | None = Field(default=None, description="The help desk's number")
+    priority: Integer | None = Field(default=None, description="The help desk's number")
+    type: Integer | None = Field(default=None, description="1 for an incident, 2 for a request")
     category: Named | None = Field(default=None, description="The ticket's category")
-    requester: HelpdeskUser | None = Field(default=None, description="Who asked first")
-    groups: list[Named] | None = Field(default=None, description="Groups that are assigned")
+    requester: HelpdeskUser | None = Field(default=None, description="The first requester")
+    groups: list[Named] | None = Field(default=None, description="The assigned groups")
     location: Named | None = Field(default=None, description="The ticket's location")
     time_to_resolve: Annotated[str | None, BeforeValidator(_moment)] = Field(
         default=None, description="Due date, RFC 3339 with an offset"
     )
-    external_id: str | None = Field(default=None, description="Its number elsewhere")
+    external_id: str | None = Field(default=None, description="The ticket's number in another system")
 
     @property
     def place(self) -> Place:
@@ -166,37 +172,36 @@ def _only_day(value: object, info: ValidationInfo) -> object:
 
 
 class TicketTask(TextHolder):
-    """A ticket task's snapshot; `actiontime` in seconds."""
+    """A ticket task's snapshot at the time of the event."""
 
     id: Id = Field(description="The ticket task's number")
     content: str | None = Field(default=None, description="HTML or text; becomes the time entry's comment")
-    state: Integer = Field(description="2 is Done (done_state)")
+    state: Integer = Field(description="State of the task; 2 means Done (see done_state)")
     actiontime: Integer = Field(description="Time spent, in seconds")
     user: HelpdeskUser | None = Field(
-        default=None, description="Who logged it; becomes the time entry's author"
+        default=None, description="Who logged the time; becomes the time entry's author"
     )
     date: Annotated[str | None, BeforeValidator(_only_day)] = Field(
         default=None,
         description=(
-            "Day of the work, `2026-11-20`, or a date and time, of which its own calendar day counts; the "
-            "time entry is logged on it"
+            "Day of the work, such as `2026-11-20`; becomes the time entry's date (see spent_on). Of a date and time, "
+            "the day counts as written"
         ),
     )
     is_private: bool | None = Field(
-        default=None, description="Whether the text is private: see private_tasks; missing: it is not"
+        default=None, description="Whether the text is private (see private_tasks); if missing, it is not"
     )
     copy_of: Id | None = Field(
         default=None,
         description=(
-            "If the helpdesk made it as a copy (tickets were merged or cloned): the number of the original. A copy "
-            "is skipped"
+            "Number of the original, if this task is a copy that the help desk made when it merged or cloned tickets. "
+            "A copy is skipped"
         ),
     )
     copied_from_ticket: Id | None = Field(
         default=None,
         description=(
-            "The same, if the helpdesk does not say which task is the original: the number of the ticket that it "
-            "was copied from"
+            "For a copy whose original the help desk does not name: number of the ticket from which it was copied"
         ),
     )
 
@@ -209,7 +214,7 @@ class TicketTask(TextHolder):
 class Note(TextHolder):
     """A follow-up or a solution of a ticket, as it was when it was added."""
 
-    id: Id = Field(description="Its number in the helpdesk")
+    id: Id = Field(description="Its number in the help desk")
     content: str | None = Field(default=None, description="HTML or text; becomes a note of the issue")
     user: HelpdeskUser | None = Field(default=None, description="Who wrote it; becomes the note's author")
     date: Annotated[str | None, BeforeValidator(_moment)] = Field(
@@ -218,37 +223,38 @@ class Note(TextHolder):
     is_private: bool | None = Field(
         default=None,
         description=(
-            "Whether it is private: then the note is private too; of a follow-up see sync_followups; missing: it is not"
+            "Whether it is private; then the Redmine note is private, too (for follow-ups see sync_followups). If "
+            "missing, it is not"
         ),
     )
 
 
 class Holder(Shape):
-    """What a document is linked to, as GLPI names it."""
+    """The item to which a document is attached in GLPI."""
 
     type: Literal["Ticket", "ITILFollowup", "ITILSolution", "TicketTask"] = Field(
         description="`Ticket`, `ITILFollowup`, `ITILSolution` or `TicketTask`"
     )
-    id: Id = Field(description="Its number in the helpdesk")
+    id: Id = Field(description="Number of the item in the help desk")
 
 
 class Document(Shape):
-    """A document of a ticket; its content is fetched from the helpdesk when it is sent."""
+    """A document of a ticket; deskbridge fetches its content from the help desk before it sends the document."""
 
     id: Annotated[int, Field(ge=1, le=LARGEST_DOCUMENT)] = Field(description="The document's number")
-    name: str | None = Field(default=None, description="Its file name; not stored if it is private")
+    name: str | None = Field(default=None, description="File name; not stored if the document is private")
     mime_type: str | None = Field(default=None, description="Such as `image/png`")
-    size: Annotated[int, Field(ge=0, le=LARGEST)] | None = Field(default=None, description="Bytes")
+    size: Annotated[int, Field(ge=0, le=LARGEST)] | None = Field(default=None, description="Size in bytes")
     user: HelpdeskUser | None = Field(
         default=None, description="Who added it; becomes the attachment's author"
     )
     date: Annotated[str | None, BeforeValidator(_moment)] = Field(
         default=None, description="When it was added, RFC 3339 with an offset"
     )
-    item: Holder | None = Field(default=None, description="What it is linked to")
+    item: Holder | None = Field(default=None, description="The item to which it is attached")
     is_private: bool | None = Field(
         default=None,
-        description="Whether what it is linked to is private: then it is not sent; missing: it is not",
+        description="Whether that item is private; then the document is not sent. If missing, it is not private",
     )
 
 

@@ -6,7 +6,7 @@ from shared.notices.notice import WRONG_ASKED, Code, Message
 
 
 class AccessRefusal(Code, article=WRONG_ASKED):
-    """Why a person, or a request of the console or the API, was not let in."""
+    """Why access, or a request to the console or the API, was refused."""
 
     # accounts and signing in
     ACCOUNT_NAME_TAKEN = Message("account_name_taken", "an account {name} already exists")

@@ -6,7 +6,7 @@ from shared.notices.notice import Code, Message
 
 
 class Misattribution(Code, article="KB-WORK-005"):
-    """Why the author is another than was meant; what would fix it is said beside."""
+    """Why an issue or a time entry does not have the intended author."""
 
     NOBODY_NAMED = Message(
         "author_not_named",

@@ -6,7 +6,7 @@ from shared.notices.notice import WRONG_ASKED, Code, Message, Plural
 
 
 class Caution(Code, article=WRONG_ASKED):
-    """What could not be checked, is to be looked at, or was done otherwise than asked."""
+    """A warning about an action: what was not checked, needs attention, or was done differently."""
 
     KEY_NOT_USABLE = Message("key_not_usable", "the API key is stored, but it cannot be used yet: {problem}")
     IDS_NOT_CONFIRMED = Message(
@@ -66,7 +66,7 @@ class Caution(Code, article=WRONG_ASKED):
 
 
 class Amount(Code, article=WRONG_ASKED):
-    """How many there are of something, within another sentence."""
+    """A number of objects, within another sentence."""
 
     ISSUES_COUNTED = Message("issues_counted", Plural("{count} issue", "{count} issues"))
     ENTRIES_COUNTED = Message("entries_counted", Plural("{count} time entry", "{count} time entries"))

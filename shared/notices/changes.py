@@ -6,7 +6,7 @@ from shared.notices.notice import Code, Message, Plural
 
 
 class Did(Code):
-    """What a user did, by page, API or command line."""
+    """What a user did on a page, through the API or with a command."""
 
     CONFIG_CHANGED = Message("config_changed", "changed the settings: {keys}")
     KEY_STORED = Message("key_stored", "stored the Redmine API key")

@@ -6,7 +6,7 @@ from shared.notices.notice import Code, Message, Plural
 
 
 class HelpdeskFinding(Code):
-    """What a check of what the help desk sends has found."""
+    """A check result about GLPI: its events, deliveries and API."""
 
     NO_EVENT_YET = Message(
         "no_event_yet",

@@ -17,7 +17,7 @@ ALIVE = Plural(
 
 
 class ServiceFinding(Code):
-    """What a check of the database, Redis, the broker, the processes or their clocks has found."""
+    """A check result about the database, Redis, the broker, the processes or their clocks."""
 
     DATABASE_ANSWERS = Message("database_answers", "{kind} answers ({name})", article="KB-SERVICE-001")
     DATABASE_OF_DEFAULT = Message(

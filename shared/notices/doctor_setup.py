@@ -9,7 +9,7 @@ MAP = "run `deskbridge user map GLPI_USER_ID REDMINE_USER_ID`"
 
 
 class SetupFinding(Code):
-    """What a check of settings, links, people and metadata has found."""
+    """A check result about settings, mappings, users or metadata."""
 
     API_KEY_STORED = Message(
         "api_key_stored",
@@ -229,7 +229,7 @@ class SetupFinding(Code):
 
 
 class Named(Code):
-    """A user or an object in a finding, with what is known of it."""
+    """A user or an object in a check result, with its known details."""
 
     STATUS_SEEN = Message(
         "status_seen",

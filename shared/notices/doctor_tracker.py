@@ -8,7 +8,7 @@ SET_UP_FIRST = "connect Redmine first"
 
 
 class TrackerFinding(Code):
-    """What a check of the tracker, and of what its projects allow has found."""
+    """A check result about Redmine and what its projects allow."""
 
     LINKS_USABLE = Message(
         "links_usable",

@@ -8,7 +8,7 @@ MAP = "run `deskbridge user map GLPI_USER_ID REDMINE_USER_ID`"
 
 
 class WorkFinding(Code):
-    """What a check of what waits, failed or is on hold, or of a template has found."""
+    """A check result about pending or failed events, creations, or templates."""
 
     TEMPLATES_RENDER = Message("templates_render", "active: {templates}", article="KB-TEMPLATE-001")
     TEMPLATES_NOT_USED = Message(

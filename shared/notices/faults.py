@@ -10,7 +10,7 @@ OTHERS = "[; other tickets succeed ({others} since the first attempt)]"
 
 
 class Fault(Code):
-    """What an error of `shared.errors` says; where it stopped an event, it is that event's reason."""
+    """The message of an error; if the error stopped an event, also the event's reason."""
 
     TRACKER_FAILED = Message("tracker_failed", f"call to Redmine failed: {CALL}", article="KB-TRACKER-001")
     TRACKER_UNREACHABLE = Message(
@@ -113,7 +113,7 @@ class Fault(Code):
 
 
 class Detail(Code):
-    """What was the matter with a call or its answer, as far as the method, path and status do not tell."""
+    """What was wrong with a call or its answer, in addition to its method, path and status."""
 
     NO_CONNECTION = Message("no_connection", "no connection ({error})", article="KB-TRACKER-001")
     NAME_UNKNOWN = Message(
@@ -379,7 +379,7 @@ class Detail(Code):
 
 
 class HelpdeskFault(Code, article="KB-HELPDESK-003"):
-    """What was the matter with a call to the helpdesk's API."""
+    """What was wrong with a call to GLPI's API."""
 
     HELPDESK_TOLD_NO_TIME = Message(
         "helpdesk_told_no_time", "{method} {path}: the response has no current_time"

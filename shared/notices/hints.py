@@ -15,9 +15,9 @@ IGNORED, IDENTIFIER = "KB-HINT-015", "KB-HINT-009"
 
 
 class Hint(Code):
-    """Why the tracker may have refused something, as far as the payload and the metadata tell.
+    """Why Redmine may have refused a call, judged by the payload and the metadata.
 
-    Those that begin with MAYBE are guesses: the metadata cannot tell.
+    Codes that begin with MAYBE are guesses, which the metadata cannot confirm.
     """
 
     NO_REASON_GIVEN = Message(

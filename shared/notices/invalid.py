@@ -162,7 +162,7 @@ class Invalid(Code, article=WRONG_ASKED):
 
 
 class Unimported(Code, article=WRONG_ASKED):
-    """Why a line of a file of links is not imported."""
+    """Why a line of an import file was not imported."""
 
     COLUMN_NOT_OURS = Message("column_not_ours", "{name} is not one of {columns}")
     COLUMN_NOT_NAMED = Message("column_not_named", "no column is set for {name}: use --columns {name}=…")

@@ -8,7 +8,7 @@ from shared.notices.notice import Code, Message, Notice
 
 
 class CallLimitBy(Code, article="KB-TRACKER-008"):
-    """What the limit follows (decision 22)."""
+    """What limits a worker's concurrent calls to Redmine (decision 22)."""
 
     OPENING = Message(
         "limited_while_opening",

@@ -6,7 +6,7 @@ from shared.notices.notice import Code, Message, Plural
 
 
 class Told(Code):
-    """What a message to people reports."""
+    """The content of a notification."""
 
     EVENTS_FAILED = Message(
         "notify_events_failed",
@@ -41,7 +41,7 @@ class Told(Code):
 
 
 class NotTaken(Code, article="KB-SERVICE-012"):
-    """Why a service did not take a message."""
+    """Why a service did not accept a notification."""
 
     STATUS = Message("notify_status", "{service} answered {status}")
     TOO_LATE = Message("notify_too_late", "{service} did not answer within {seconds:.0f} s")
@@ -52,7 +52,7 @@ class NotTaken(Code, article="KB-SERVICE-012"):
 
 
 class NotifyRefusal(Code, article="KB-SERVICE-012"):
-    """Why addresses for notifications are not stored, or no message is sent."""
+    """Why addresses for notifications were not stored, or no message was sent."""
 
     NOT_INSTALLED = Message(
         "notify_not_installed",

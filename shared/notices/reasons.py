@@ -8,7 +8,7 @@ KEPT = "[; in Redmine the issue has other values of {fields} than deskbridge sen
 
 
 class Reason(Code, article=NOTHING_WRONG):
-    """Why something is as it is."""
+    """Why an event ended or waits, a creation has its state, or a status was not set."""
 
     # an event needs nothing, or nothing more
     NO_LINK = Message(
@@ -137,7 +137,10 @@ class Reason(Code, article=NOTHING_WRONG):
     TIME_LOGGED = Message("time_logged", f"time entry #{{time_entry_id}} on issue #{{issue_id}}{KEPT}")
     TIME_LOGGED_AS_ANOTHER = Message(
         "time_logged_as_another",
-        f"time entry #{{time_entry_id}} on issue #{{issue_id}}, with a wrong author: {{because}}{KEPT}",
+        (
+            "time entry #{time_entry_id} on issue #{issue_id}[, with a wrong author: {because}][; the issue has a "
+            f"wrong author: {{of_issue}}]{KEPT}"
+        ),
         article="KB-WORK-005",
     )
     NOTE_SENT = Message("note_sent", "note #{note_id} on issue #{issue_id}")
@@ -398,7 +401,7 @@ class Reason(Code, article=NOTHING_WRONG):
 
 
 class Would(Code, article="KB-WORK-008"):
-    """What deskbridge would do for an event if trial mode were off; people and places by name, where known."""
+    """What deskbridge would do for an event if trial mode were off, with the names of users and projects if known."""
 
     CREATE_ISSUE = Message("would_create_issue", "create an issue in project {project} as {author}")
     LOG_TIME = Message("would_log_time", "log {hours:g} h[ on {day}] in issue #{issue_id} as {author}")
@@ -418,14 +421,14 @@ class Would(Code, article="KB-WORK-008"):
 
 
 class Verdict(Code, article="KB-WORK-002"):
-    """What a person decided about a creation."""
+    """A user's decision about a creation on hold."""
 
     ADOPT = Message("adopt_it", "adopt {kind:noun} #{tracker_id}")
     CREATE_AGAIN = Message("create_it_again", "create the {kind:noun} again")
 
 
 class Matching(Code, article="KB-SETUP-006"):
-    """Who a helpdesk user is on the tracker, and why."""
+    """The match of a GLPI user with a Redmine user, or why there is none."""
 
     NOBODY_NAMED = Message("nobody_named", "GLPI names no technician")
     OVERRIDE_NOT_CACHED = Message(

@@ -6,7 +6,7 @@ from shared.notices.notice import WRONG_ASKED, Code, Message, Plural
 
 
 class Refusal(Code, article=WRONG_ASKED):
-    """Why a command or a request of the API was refused, or failed on this side of the tracker."""
+    """Why deskbridge refused a command or an API request, or could not carry it out."""
 
     # the tracker's settings
     TRACKER_NOT_CONFIGURED = Message(

@@ -9,7 +9,7 @@ AFTER_RESTORE = Reason.ASKED_AFTER_RESTORE.text
 
 
 class What(Code):
-    """What happened."""
+    """A step in a ticket's history."""
 
     # calls
     CALL_ANSWERED = Message(
@@ -329,7 +329,7 @@ class What(Code):
 
 
 class Arrival(Code):
-    """That an event came in, as the trace tells it from the journal."""
+    """The arrival of an event, as the ticket history shows it."""
 
     TICKET_CAME_IN = Message(
         "ticket_came_in",
@@ -371,14 +371,14 @@ class Arrival(Code):
 
 
 class Actor(Code):
-    """On whose behalf a call was made."""
+    """The user on whose behalf a call was made."""
 
     AS_PERSON = Message("as_person", "as {login}")
     AS_ADMINISTRATOR = Message("as_administrator", "as the API user")
 
 
 class Which(Code):
-    """What a person replayed, or what was linked: within a step or a change."""
+    """Within a step or a change: the replayed events, or the linked object."""
 
     EVENTS_NAMED = Message("events_named", "`deskbridge event replay {events: }`[ and {more} more]")
     EVENTS_OF_STATE = Message("events_of_state", "`deskbridge event replay --state {state}`")

@@ -6,7 +6,7 @@ from shared.notices.notice import WRONG_ASKED, Code, Message, Plural
 
 
 class TemplateProblem(Code, article="KB-TEMPLATE-001"):
-    """What is wrong with a template, or does not fit what it is rendered from; never holds text of a ticket."""
+    """A fault in a template, or data that does not fit it; never contains text of a ticket."""
 
     # the template as a whole
     TEMPLATE_NO_TEXT = Message("template_no_text", "a template must be a text")
@@ -154,7 +154,7 @@ class TemplateProblem(Code, article="KB-TEMPLATE-001"):
 
 
 class TemplateWarning(Code, article="KB-TEMPLATE-001"):
-    """What a person should know of a payload that a template gave; it is sent all the same."""
+    """A warning about the payload of a template, which is sent nevertheless."""
 
     STANDS_BESIDE = Message("stands_beside", "{name} is outside {top}, so it is not sent")
     FIELD_NOT_SENT = Message("field_not_sent", "{field} is missing, and Redmine requires it")
@@ -164,7 +164,7 @@ class TemplateWarning(Code, article="KB-TEMPLATE-001"):
 
 
 class JsonType(Code, article="KB-TEMPLATE-001"):
-    """What a value is, or would have to be."""
+    """The actual or expected type of a value."""
 
     A_TEXT = Message("a_text", "a text")
     A_NUMBER = Message("a_number", "a number")
@@ -179,7 +179,7 @@ class JsonType(Code, article="KB-TEMPLATE-001"):
 
 
 class Expected(Code, article="KB-TEMPLATE-001"):
-    """What was expected where something else stands."""
+    """The expected input at the place of a fault."""
 
     END_OF_TEMPLATE = Message("end_of_template", "the end of the template")
     NAME_IN_QUOTES = Message("name_in_quotes", "a name in double quotes (and no comma before {mark})")
@@ -196,7 +196,7 @@ class Expected(Code, article="KB-TEMPLATE-001"):
 
 
 class TemplateRefusal(Code, article=WRONG_ASKED):
-    """Why something that a person asked of a template was refused."""
+    """Why a user's action on a template was refused."""
 
     TEMPLATE_FIELD_NOT_VALID = Message("template_field_not_valid", "{faults:; }")
     TEMPLATE_NOT_ACTIVE = Message("template_not_active", "template {template_id} is not active")

@@ -347,10 +347,10 @@ _KINDS: dict[type, ValueType] = {str: "text", int: "integer", bool: "boolean", l
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable, as it is shown to people.
+    """A variable that templates can read.
 
     Attributes:
-        path: as it is written in a tag.
+        path: its name in a tag.
         type: text, integer, boolean, list, map or object.
         description: its meaning.
         sample: a value for previews.

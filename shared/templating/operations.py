@@ -12,7 +12,7 @@ CustomizedType = Literal["issue", "time_entry", "project"]
 
 
 class Operation(StrEnum):
-    """A write call whose body may come from a template."""
+    """A request to Redmine whose body can come from a template."""
 
     ISSUE_CREATE = "issue.create"
     ISSUE_UPDATE_STATUS = "issue.update_status"
@@ -76,12 +76,12 @@ class Field:
 
     Attributes:
         name: its key below the operation's top key; `custom_fields[7]` is the entry with id 7 of that list.
-        type: the type that the tracker accepts.
+        type: the type that Redmine accepts.
         description: its meaning.
-        required: whether the tracker refuses the call without it.
-        filled_in: whether its value is filled in if a template leaves it out.
+        required: whether Redmine refuses the call without it.
+        filled_in: whether deskbridge adds it if a template omits it.
         longest: maximum number of characters of a text.
-        possible_values: the values that it accepts, if they are a closed list.
+        possible_values: the values that it accepts, if there is a fixed list.
         least, most: the range of a number.
     """
 

@@ -35,7 +35,7 @@ class Portal:
             BaseException: if the coroutine raises it.
         """
         if _is_on_a_loop():
-            raise RuntimeError("a synchronous call to the tracker in a coroutine: await `acall`")
+            raise RuntimeError("a synchronous call to the tracker in a coroutine: await `send` instead")
         future = asyncio.run_coroutine_threadsafe(make(), self._started())
         try:
             return future.result(seconds)

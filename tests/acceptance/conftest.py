@@ -1,6 +1,6 @@
-"""An installation as processes, over a mock Redmine of its own.
+"""An installation that runs as real processes, with its own mock Redmine.
 
-They are begun ready made, which takes a tenth of the time, but where a module says `FROM_NOTHING = True`.
+A fork server starts the processes in a tenth of the time, unless a module sets `FROM_NOTHING = True`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.support.fork_server import ForkServer
 
 @pytest.fixture(scope="module")
 def fork_server(request: pytest.FixtureRequest) -> ForkServer | None:
-    """What begins the processes of the module: none where they are to start from nothing, or cannot be adopted."""
+    """The server that forks the module's processes; None if the module starts them from nothing, or not on Linux."""
     if getattr(request.module, "FROM_NOTHING", False) or sys.platform != "linux":
         return None
     made: ForkServer = request.getfixturevalue("shared_fork_server")
@@ -32,7 +32,7 @@ def fork_server(request: pytest.FixtureRequest) -> ForkServer | None:
 
 @contextmanager
 def made_fleet(directory: Path, database_url: str, redis_url: str, **settings: Any) -> Iterator[Fleet]:
-    """Make a fleet that is to be started, and stop it at the end of the block."""
+    """Make a fleet that is not started yet, and stop it at the end of the block."""
     with StandIn(key=settings.pop("key", DEFAULT_KEY)) as stand_in:
         made = Fleet(directory, database_url, redis_url, stand_in, **settings)
         try:
@@ -45,7 +45,7 @@ def made_fleet(directory: Path, database_url: str, redis_url: str, **settings: A
 def new_fleet(
     tmp_path: Path, postgres_url: str, redis_url: str, fork_server: ForkServer | None
 ) -> Iterator[Fleet]:
-    """A fleet of the test's own that is to be started."""
+    """A fleet for this test only, which is not started yet."""
     with made_fleet(tmp_path, postgres_url, redis_url, fork_server=fork_server) as fleet:
         yield fleet
 
@@ -58,9 +58,9 @@ def lasting_fleet(
     redis_server: RedisServer,
     fork_server: ForkServer | None,
 ) -> Iterator[Fleet]:
-    """A fleet of the whole module, without a worker yet: starting processes is what such tests take longest for.
+    """One fleet for the whole module, without a worker yet, because starting processes takes most of the time.
 
-    Each of its tests takes tickets that no other has.
+    Each test of the module uses its own tickets.
     """
     name = request.module.__name__.rpartition(".")[2]
     postgres_server.revive()

@@ -1,4 +1,4 @@
-"""The steps of docs/how-to/backup.md, tried for real: pg_dump, work on, pg_restore, recover, send everything again."""
+"""The steps of docs/how-to/backup.md work: pg_dump, more work, pg_restore, restore, and every event sent again."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ SYNCED_WITHIN_S = 150
 
 @pytest.fixture
 def fleet(new_fleet: Fleet) -> Fleet:
-    """An installation as processes."""
+    """A started installation with one worker."""
     return new_fleet.start(workers=1, threads=8)
 
 
 def postgres(program: str, *arguments: str) -> None:
-    """Run one of PostgreSQL's programs, of the server's own version."""
+    """Run a PostgreSQL program of the same version as the server."""
     done = subprocess.run(
         [find_programs(None) / program, *arguments], capture_output=True, text=True, timeout=60, check=False
     )
@@ -36,12 +36,12 @@ def postgres(program: str, *arguments: str) -> None:
 
 
 def address(url: str) -> str:
-    """Return a database's address as PostgreSQL's programs take it."""
+    """Return a database's URL in the form that PostgreSQL's programs accept."""
     return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
 
 
 def more(workload: Workload) -> Workload:
-    """Return what happens after the backup: edits, equal tickets, and a status that goes on changing."""
+    """Add what happens after the backup: edited titles, status changes, and tickets with equal texts."""
     deliveries, expected = [], dict(workload.expected)
     same = {"title": "Ticket 99 day", "content": "the same"}
     for number, ticket_id in enumerate((901, 902, 903)):
@@ -78,7 +78,7 @@ def test_yesterday_s_backup_is_restored_and_everything_sent_again_without_a_dupl
     third = len(workload.deliveries) // 3
     fleet.send(workload.deliveries[:third])
     fleet.wait_until_synced(SYNCED_WITHIN_S)
-    fleet.send(workload.deliveries[third : 2 * third])  # some of it is in flight when the backup is made
+    fleet.send(workload.deliveries[third : 2 * third])  # some events are in flight when the backup is made
     backup = str(tmp_path / "deskbridge.dump")
     postgres("pg_dump", "--format=custom", f"--file={backup}", address(postgres_url))
     fleet.send(later.deliveries[2 * third :])

@@ -1,4 +1,4 @@
-"""The documents as a newcomer types them: from nothing to a synced ticket by hand, and what comes after."""
+"""The commands of the guides work as a newcomer types them, from an empty machine to a synced ticket and beyond."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ PASSWORD = "a long password\n"
 
 
 class Reader:
-    """Somebody at a shell, with a database, a Redis and a tracker of their own.
+    """A person at a shell with their own database, Redis and tracker.
 
     Args:
-        directory: where they work.
-        database_url: an empty database, as SQLAlchemy takes it.
-        redis_url: an empty Redis.
+        directory: the working directory.
+        database_url: SQLAlchemy URL of an empty database.
+        redis_url: URL of an empty Redis.
         stand_in: the tracker.
-        quick: where a `deskbridge` is that need not start from nothing each time; None: nowhere.
+        quick: directory of a `deskbridge` that is forked instead of started from nothing, or None.
     """
 
     def __init__(
@@ -61,12 +61,12 @@ class Reader:
         self.processes = ProcessGroup(stop_timeout=10)
 
     def types(self, commands: str, given: str = "", *, from_nothing: bool = False) -> str:
-        """Type commands to their successful end; return what they printed.
+        """Run commands, which must succeed; return their output.
 
         Args:
-            commands: as a page has them.
-            given: on standard input.
-            from_nothing: with the wheel's own `deskbridge`, which `starts` has in any case.
+            commands: commands as printed on a page.
+            given: standard input.
+            from_nothing: use the wheel's own `deskbridge`, as `starts` always does.
         """
         ended = subprocess.run(
             ["/bin/bash", "-euo", "pipefail", "-c", self._at_home(commands)],
@@ -82,7 +82,7 @@ class Reader:
         return ended.stdout
 
     def starts(self, commands: str) -> None:
-        """Start each line as a process of its own, as a supervisor does."""
+        """Start each line as a separate process, as a supervisor does."""
         for number, line in enumerate(commands.splitlines()):
             command = ["/bin/bash", "-euc", self._at_home(f"exec {line}")]
             child = Child(
@@ -201,7 +201,7 @@ def test_by_hand_from_nothing_to_a_synced_ticket_and_on(installed: Reader) -> No
 
 @pytest.fixture
 def with_tables(reader: Reader) -> Reader:
-    """A reader whose database has its tables, and who needs nothing else."""
+    """A reader whose database has its tables; nothing else is set up."""
     (reader.directory / "deskbridge.env").write_text(
         f"export DESKBRIDGE_DATABASE_URL={reader.database_url}\n", encoding="utf-8"
     )

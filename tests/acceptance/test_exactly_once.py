@@ -1,6 +1,6 @@
-"""200 events for 40 tickets, each three times, shuffled, to 4 workers of 8 threads: nothing lost, nothing twice.
+"""Four workers of 8 threads apply 200 events for 40 tickets exactly once, each sent three times in random order.
 
-Many more kinds of fault, one by one and together, are the drill's (`make drill`).
+The drill (`make drill`) covers many more kinds of faults, alone and combined.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PAST_ITS_LEASES_S = 8
 
 
 def trouble(fleet: Fleet, redis_server: RedisServer) -> None:
-    """Stop a worker for longer than its leases; meanwhile kill others, and empty Redis."""
+    """Stop a worker for longer than its leases; meanwhile kill the others and empty Redis."""
     fleet.wait_until_busy()
     stopped, *others = fleet.workers
     stopped.send_signal(signal.SIGSTOP)

@@ -1,4 +1,4 @@
-"""What a fork server starts is a process like one that starts from nothing: the tests that use it show nothing else."""
+"""A process from the fork server behaves like one started from nothing, so tests that use it prove the same."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has 
 
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
-    """Of an installation whose servers are away."""
+    """The environment of an installation whose database and Redis are down."""
     return {
         "DESKBRIDGE_DATABASE_URL": f"sqlite:///{tmp_path}/none.sqlite3",
         "DESKBRIDGE_REDIS_URL": "redis://127.0.0.1:1/0",
@@ -56,7 +56,7 @@ def test_a_command_says_and_ends_as_from_nothing(
 
 
 def untimed(said: str) -> list[str]:
-    """Return what was said without when, and without the program's name, which only a person reads."""
+    """Return the output without timestamps and without usage lines, which show the program's name."""
     return [_untimed(line) for line in said.splitlines() if not line.strip().startswith(("Usage:", "Try"))]
 
 
@@ -68,7 +68,7 @@ def _untimed(line: str) -> str:
 
 @pytest.fixture
 def beat(shared_fork_server: ForkServer, environ: dict[str, str], tmp_path: Path) -> ReadyMade:
-    """A beat that finds no server and goes on."""
+    """A running beat whose servers are down."""
     made = ReadyMade(shared_fork_server, "beat", ["beat"], log=tmp_path / "log", env=environ, cwd=tmp_path)
     made.start()
     until(lambda: hears_of_its_end(made.pid), made.log_tail, READY_WITHIN_S)
@@ -76,7 +76,7 @@ def beat(shared_fork_server: ForkServer, environ: dict[str, str], tmp_path: Path
 
 
 def hears_of_its_end(pid: int) -> bool:
-    """Tell whether a process has a handler of its own for SIGTERM."""
+    """Return whether a process has installed a handler for SIGTERM."""
     status = Path(f"/proc/{pid}/status").read_text()
     (caught,) = [line.split()[1] for line in status.splitlines() if line.startswith("SigCgt")]
     return bool(int(caught, 16) >> (signal.SIGTERM - 1) & 1)

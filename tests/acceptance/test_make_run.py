@@ -1,4 +1,4 @@
-"""`make run`, as a newcomer meets it: the sample events, what became of each, and nothing left behind."""
+"""`make run` forwards the sample events, shows the result of each, and leaves no process behind."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ PROCESSES = 6  # Redis, mock Redmine, producer, worker, beat, console
 
 
 def assert_gone(children: dict[int, str]) -> None:
-    """Make sure that processes have ended, those that the kernel ends with their parent within a moment."""
-    assert len(children) in (PROCESSES, PROCESSES - 1), children  # the console comes last
+    """Wait until the processes have ended; the kernel ends some of them shortly after their parent."""
+    assert len(children) in (PROCESSES, PROCESSES - 1), children  # the console starts last
     deadline = time.monotonic() + 30
     while left := [pid for pid, _, command in running() if children.get(pid) == command]:
         assert time.monotonic() < deadline, [children[pid] for pid in left]
@@ -39,7 +39,7 @@ def assert_gone(children: dict[int, str]) -> None:
 
 @pytest.fixture
 def starts(directory: Path) -> Iterator[list[Start]]:
-    """Starts that are killed where a test fails before their end."""
+    """A list for the test's starts, each of which is killed at the end of the test."""
     begun: list[Start] = []
     yield begun
     for start in begun:
@@ -48,7 +48,7 @@ def starts(directory: Path) -> Iterator[list[Start]]:
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory) -> Start:
-    """The first start in a fresh directory, to its end: as the readme has it typed, but for the checkout."""
+    """The finished first start in a fresh directory, typed as in the README but without the checkout."""
     fetch, line = documented("README.md#see-it-work").splitlines()
     assert fetch == "git clone … deskbridge && cd deskbridge"
     run = line.partition("#")[0].strip()
@@ -61,12 +61,12 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Start:
 
 @pytest.fixture(scope="module")
 def directory(first: Start) -> Path:
-    """A directory in which everything was forwarded."""
+    """The directory of an installation that has forwarded everything."""
     return first.directory
 
 
 def table(output: str) -> list[str]:
-    """Return the lines of the table, from the first ticket to the last."""
+    """Return the lines of the result table."""
     lines = output.splitlines()
     begin = next(number for number, line in enumerate(lines) if line.startswith("Ticket "))
     end = next(number for number, line in enumerate(lines) if "events ended as expected" in line)
@@ -89,12 +89,12 @@ def test_the_output_is_plain_text_of_110_columns_where_it_is_no_terminal(first: 
 
 @pytest.fixture(scope="module")
 def up(first: Start) -> Iterator[Start]:
-    """A second start."""
+    """A second start, which is up."""
     yield from staying_up(first.directory)
 
 
 def staying_up(directory: Path) -> Iterator[Start]:
-    """Start it, and wait until it is up; it stays so until a test ends it, or all of them have ended."""
+    """Start it and wait until it is up; it runs until a test stops it or the module's tests are over."""
     start = Start(directory)
     try:
         start.wait_for(UP)
@@ -144,7 +144,7 @@ def test_killing_it_leaves_no_process(up: Start) -> None:
 
 @pytest.fixture(scope="module")
 def third(directory: Path, up: Start) -> Iterator[Start]:
-    """A start after one that was killed."""
+    """A start after the previous one was killed."""
     up.kill()
     yield from staying_up(directory)
 
@@ -169,7 +169,7 @@ def test_a_process_that_dies_ends_all_with_its_last_words(directory: Path, start
     start = Start(directory)
     starts.append(start)
     start.wait_for(UP)
-    while "worker worker" not in str(start.children()):  # nobody waits for it; it begins as the command line
+    while "worker worker" not in str(start.children()):  # at UP it may still be the CLI, before its exec
         time.sleep(0.01)
     children = start.children()
     os.kill(next(pid for pid, command in children.items() if "worker worker" in command), signal.SIGKILL)
@@ -204,7 +204,7 @@ def test_a_tracker_that_holds_something_else_is_told(directory: Path, starts: li
 
 
 def change_hours(file: Path, before: float, after: float) -> None:
-    """Change a time entry behind deskbridge's back, in what the tracker keeps."""
+    """Change the hours of a time entry in the tracker's state file, unnoticed by deskbridge."""
     state = json.loads(file.read_text(encoding="utf-8"))
     (entry,) = [row for row in state["tables"]["time_entries"] if row["hours"] == before]
     entry["hours"] = after
@@ -219,7 +219,7 @@ def test_every_sample_is_a_valid_event() -> None:
 
 
 def of_glpi(item: str, body: str) -> Event | Deletion:
-    """Return the event that the producer makes of a body of GLPI's webhooks."""
+    """Return the event that the producer makes from the body of a GLPI webhook."""
     delivery = read(Item(item), body.encode(), "a-delivery")
     assert delivery is not None
     return delivery.event

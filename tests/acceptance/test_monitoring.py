@@ -1,4 +1,4 @@
-"""Each process tells a monitor how it is: on its port, and by a file's age."""
+"""Each process reports its health to a monitor: over its port, by the age of a file, and to systemd."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def status(port: int, path: str) -> int | None:
 
 
 def is_stopped(pid: int) -> bool:
-    """Tell whether a process stands still, and does not only soon."""
+    """Return whether SIGSTOP has already stopped a process."""
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
 @pytest.fixture
 def fleet(lasting_fleet: Fleet, redis_url: str) -> Iterator[Fleet]:
-    """A fleet without a worker yet, whose broker is empty."""
+    """A fleet without workers and with an empty broker."""
     yield lasting_fleet
     lasting_fleet.kill_workers()
 

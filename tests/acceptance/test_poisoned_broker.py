@@ -1,4 +1,4 @@
-"""What somebody else puts where Celery keeps its own in Redis stops no worker for good."""
+"""A foreign value in one of Celery's Redis keys does not stop any worker permanently."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_key_of_another_type_stops_nobody_for_good(fleet: Fleet, key: str) -> 
     while fleet.left():
         assert time.monotonic() < deadline, fleet.logs()
         for worker in fleet.workers:
-            if not worker.alive:  # as its supervisor does
+            if not worker.alive:  # restart it as its supervisor would
                 assert worker.returncode != 0
                 worker.start()
         time.sleep(0.2)

@@ -1,4 +1,4 @@
-"""What a person waits for is begun at once, however much else waits."""
+"""A ticket that a person waits for starts at once, however long the backlog is."""
 
 from __future__ import annotations
 

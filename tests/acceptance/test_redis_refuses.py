@@ -1,4 +1,4 @@
-"""Redis is there and refuses: every process lives through it, and works again by itself once it does not."""
+"""Every process survives a Redis that refuses commands, and recovers by itself when Redis accepts them again."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ pytestmark = pytest.mark.slow
 WORKS_AGAIN_S = 15
 STARTED_WITHIN_S = 90
 MET_S = 6
-"""So long that each of what a process does with Redis comes at least once."""
+"""Long enough for a process to do everything that it does with Redis at least once."""
 
 _hundreds = count(1)
 
 
 @pytest.fixture(scope="module")
 def refusing_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    """A Redis of this module's own."""
+    """A Redis server for this module only."""
     server = RedisServer(tmp_path_factory.mktemp("redis"), options=OPTIONS)
     server.start()
     yield server
@@ -43,7 +43,7 @@ def whole_fleet(
     refusing_server: RedisServer,
     fork_server: ForkServer | None,
 ) -> Iterator[Fleet]:
-    """A producer, a beat, and no worker yet."""
+    """A fleet with a producer and a beat, but without workers."""
     postgres_server.revive()
     url = postgres_server.create_database("refusing")
     directory: Path = tmp_path_factory.mktemp("refusing")
@@ -54,26 +54,26 @@ def whole_fleet(
 
 @pytest.fixture
 def fleet(whole_fleet: Fleet) -> Iterator[Fleet]:
-    """A fleet without a worker yet."""
+    """The fleet without workers, which are killed after each test."""
     yield whole_fleet
     whole_fleet.kill_workers()
 
 
 @pytest.fixture
 def first() -> int:
-    """The first of a hundred ticket ids that no other test of this module uses."""
+    """The first of a hundred ticket ids reserved for this test."""
     return next(_hundreds) * 100
 
 
 @pytest.fixture(params=[*REFUSALS, *NEIGHBOURS], ids=lambda kind: kind.word)
 def refusing(request: pytest.FixtureRequest, refusing_server: RedisServer) -> Refusing:
-    """One way to refuse after the other."""
+    """One way in which Redis refuses commands; each test runs with all of them."""
     kind: type[Refusing] = request.param
     return kind(refusing_server)
 
 
 def send(fleet: Fleet, *ticket_ids: int) -> None:
-    """Send an event of each, and see it accepted at once."""
+    """Send one event for each ticket and assert that the producer accepts them within 5 s."""
     started = time.monotonic()
     fleet.send(
         [(f"refused-{one}", task_event(of_ticket=ticket(one), of_task=task(one * 10))) for one in ticket_ids]

@@ -1,4 +1,4 @@
-"""A migration while the version before still runs (expand, then contract): it works on, and does not start again."""
+"""The old version keeps working through a migration to the next one (expand, then contract), but cannot restart."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ SYNCED_WITHIN_S = 150
 
 @pytest.fixture
 def fleet(new_fleet: Fleet) -> Fleet:
-    """Today's version, running: to the revision of this test it is the old one."""
+    """A fleet of the current version, which plays the old version here."""
     return new_fleet.start(workers=1, threads=8)
 
 
 def expand(connection: Connection) -> None:
-    """Do what the next version's `migrate` may do: add a table, an index, and columns that may be empty."""
+    """Do what the next version's `migrate` may do: add a table, an index, nullable columns and an unknown setting."""
     op = Operations(MigrationContext.configure(connection))
     op.create_table("something_new", sa.Column("id", sa.BigInteger(), primary_key=True))
     for table in WIDENED:

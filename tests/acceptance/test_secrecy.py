@@ -1,4 +1,4 @@
-"""The tracker's API key shows nowhere: with a key that can be recognised, everything is run and searched for it."""
+"""The tracker's API key appears nowhere: everything runs with a recognisable key, and all output is searched for it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.support.queue import LARGE, SYNC, arguments, celery_app, queue_name
 pytestmark = pytest.mark.slow
 
 FROM_NOTHING = True
-"""What the system shows of a process is that of the one it was forked from."""
+"""For a forked process, /proc would show the command line and environment of its fork server."""
 
 CANARY = "c4n4ry0f7he7r4ck3r5k3y"
 TOKEN = "the-token-of-the-tests"
@@ -70,26 +70,26 @@ PATHS = [
 
 @pytest.fixture(scope="module")
 def running(lasting_fleet: Fleet) -> Fleet:
-    """A fleet whose tracker's key can be recognised."""
+    """A fleet with a recognisable tracker API key."""
     lasting_fleet.add_worker(4)
     return lasting_fleet
 
 
 @pytest.fixture
 def fleet(running: Fleet, redis_url: str) -> Fleet:
-    """The same, with an empty broker."""
+    """The running fleet, with an empty broker."""
     return running
 
 
 def command(fleet: Fleet, *arguments: str, stdin: str = "") -> str:
-    """Run a command; return all that it wrote."""
+    """Run a command; return its output and its exception."""
     ran = CliRunner().invoke(app, list(arguments), input=stdin, env=fleet._env)
     assert "Traceback" not in ran.output
     return f"{ran.output} {ran.exception!r}"
 
 
 def console(fleet: Fleet) -> list[str]:
-    """Ask the console for everything, and give it wrong keys; return its answers."""
+    """Request everything from the console, also with wrong keys; return its answers."""
     port = free_port()
     child = fleet.child("console", "console", "--port", str(port))
     address = f"http://{HOST}:{port}"
@@ -115,7 +115,7 @@ def console(fleet: Fleet) -> list[str]:
 
 
 def stored(fleet: Fleet, redis_url: str) -> list[str]:
-    """Return all that the database and Redis hold."""
+    """Return the contents of the database and of Redis."""
     found: list[str] = []
     engine = fleet.bridge.store.database.engine
     tables = MetaData()
@@ -131,7 +131,7 @@ def stored(fleet: Fleet, redis_url: str) -> list[str]:
 
 
 def shown_by_the_system(child: Child) -> str:
-    """Return what the system tells of a process to whoever may look."""
+    """Return the command line and the environment that /proc shows for a process."""
     directory = Path(f"/proc/{child.pid}")
     return "".join(
         (directory / name).read_bytes().decode(errors="replace") for name in ("cmdline", "environ")
@@ -139,7 +139,7 @@ def shown_by_the_system(child: Child) -> str:
 
 
 def core_limits(child: Child) -> set[str]:
-    """Return how large a core dump of a process may be, and to how much it could raise that, in bytes."""
+    """Return the soft and hard limits for a process's core dump, in bytes."""
     limits = Path(f"/proc/{child.pid}/limits").read_text()
     (core,) = [line for line in limits.splitlines() if line.startswith("Max core file size")]
     return set(core.split()[4:6])
@@ -156,12 +156,12 @@ def test_the_producer_holds_no_secret_of_others_and_no_process_leaves_a_core_dum
     assert "SECRET_KEYS" not in shown
     assert key in shown_by_the_system(by_name["worker-1"]), "so that this test could see it"
     assert key not in fleet.logs()
-    for child in by_name.values():  # and whichever crashes leaves no image of its memory
+    for child in by_name.values():  # a process that crashes must leave no core dump
         child.wait_ready(lambda child=child: core_limits(child) <= {"0", "1"}, timeout=90)  # type: ignore[misc]
 
 
 class Bomb:
-    """Makes a file when it is unpickled."""
+    """Creates a directory when unpickled."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -228,7 +228,7 @@ def test_nobody_ends_or_steers_a_worker_over_the_broker(fleet: Fleet) -> None:
 
 @pytest.mark.promise("SEC-31")
 def test_the_api_key_shows_nowhere(fleet: Fleet, redis_url: str) -> None:
-    """It comes last: every process is crashed at its end."""
+    """This test comes last because it crashes every process at its end."""
     said = [command(fleet, "config", "set-api-key", stdin=CANARY)]
     said.append(command(fleet, "config", "set-api-key", stdin=f"{CANARY} {CANARY}"))
     fleet.send([("first", task_event(of_ticket=ticket(1), of_task=task(1)))])

@@ -1,4 +1,4 @@
-"""What Celery and Redis do to messages and workers: everything is done once all the same."""
+"""Whatever Celery and Redis do to messages and workers, every event is done exactly once."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from tests.support.waiting import until
 pytestmark = pytest.mark.slow
 
 SETTINGS = {"CLAIM_LEASE": 8, "LOCK_LEASE": 10, "SETTLING_TIME": 2}
-"""Whoever is slow in the middle of a call is not taken for gone while a test holds it there."""
+"""The leases outlast `HELD_S`, so a worker that a test holds in a call does not count as dead."""
 
 HELD_S = 4
-"""For how long a call is held at most: a worker gives it five seconds, and nobody looks for what came of it before."""
+"""Longest time that a call is held, below a worker's timeout of five seconds and the claim's lease."""
 
 SYNCED_WITHIN_S = 120
 STARTED_WITHIN_S = 90
 GRACE_S = 40
-"""What every supervisor is told to give a process, from SIGTERM to SIGKILL."""
+"""Time from SIGTERM to SIGKILL that every supervisor is configured to allow."""
 
 EXIT_CODE = 75
 """EX_TEMPFAIL: the supervisor should start it again."""
@@ -51,7 +51,7 @@ _hundreds = count(1)
 
 @pytest.fixture
 def fleet(lasting_fleet: Fleet, redis_url: str) -> Iterator[Fleet]:
-    """A fleet without a worker yet, whose broker is empty."""
+    """A fleet without workers and with an empty broker."""
     yield lasting_fleet
     lasting_fleet.stand_in.clear_faults()
     lasting_fleet.kill_workers()
@@ -59,25 +59,25 @@ def fleet(lasting_fleet: Fleet, redis_url: str) -> Iterator[Fleet]:
 
 @pytest.fixture
 def first() -> int:
-    """The first of a hundred ticket ids that no other test of this module uses."""
+    """The first of a hundred ticket ids reserved for this test."""
     return next(_hundreds) * 100
 
 
 @pytest.fixture
 def redis(redis_url: str) -> Iterator[Redis]:
-    """The broker, to look into."""
+    """A connection to the broker."""
     with closing(Redis.from_url(redis_url, decode_responses=True)) as made:
         yield made
 
 
 @pytest.fixture
 def app(redis_url: str, fleet: Fleet) -> Celery:
-    """The same Celery application that the workers have."""
+    """A Celery application configured like the workers' own."""
     return celery_app(Settings(redis_url=SecretStr(redis_url)), fleet.bridge.redis.whose())
 
 
 def queue_of(fleet: Fleet) -> str:
-    """Return where the messages are."""
+    """Return the Redis key of the queue."""
     return queue_key(fleet.bridge.redis.whose())
 
 
@@ -89,7 +89,7 @@ def send(fleet: Fleet, *ticket_ids: int) -> None:
 
 
 def each_once(fleet: Fleet, *ticket_ids: int) -> None:
-    """Wait until everything is done, and compare."""
+    """Wait until everything is done; assert one issue and one time entry for each ticket."""
     fleet.wait_until_synced(SYNCED_WITHIN_S)
     state = fleet.stand_in.state()
     subjects = [row["subject"] for row in state["issues"]]
@@ -101,12 +101,12 @@ def each_once(fleet: Fleet, *ticket_ids: int) -> None:
 
 
 def hold_calls(fleet: Fleet) -> None:
-    """Have the tracker work on every issue for a while, until its faults are cleared."""
+    """Make the tracker delay the creation of issues until its faults are cleared."""
     fleet.stand_in.fault("delay", method="POST", path="/issues.json", seconds=HELD_S)
 
 
 def in_the_middle_of_a_call(fleet: Fleet, *ticket_ids: int) -> None:
-    """Wait until the tracker is working on a request for one of the tickets' issues."""
+    """Wait until the tracker is processing a request that creates an issue for one of the tickets."""
     titles = {ticket(one)["title"] for one in ticket_ids}
 
     def is_being_called() -> bool:
@@ -121,7 +121,7 @@ def in_the_middle_of_a_call(fleet: Fleet, *ticket_ids: int) -> None:
 
 
 def deliver_again(app: Celery, *ticket_ids: int) -> None:
-    """Have a message with these tickets delivered once more."""
+    """Deliver a message with these tickets once more."""
     deliver(app, *ticket_ids)
 
 
@@ -148,9 +148,9 @@ def test_a_worker_that_consumes_nothing_ends_itself_and_the_next_one_does_its_wo
     stuck = fleet.add_worker(2, PYTHONPATH=str(tmp_path))
     send(fleet, first)
     each_once(fleet, first)
-    signal_to_it.touch()  # alive and connected, and asks for nothing any more
+    signal_to_it.touch()  # alive and connected, but no longer requests messages
     until(lambda: not signal_to_it.exists())
-    time.sleep(1.5)  # until its last question has timed out
+    time.sleep(1.5)  # until its last request has timed out
     until(lambda: not redis.info("clients")["blocked_clients"])
     send(fleet, first + 1)
     until(lambda: not stuck.alive, seconds=120)
@@ -163,7 +163,7 @@ def test_a_worker_that_consumes_nothing_ends_itself_and_the_next_one_does_its_wo
 def test_what_a_killed_worker_had_taken_is_done_by_others_and_does_no_harm_when_it_comes_again(
     fleet: Fleet, redis: Redis, app: Celery, first: int
 ) -> None:
-    """Its message is gone with it: the sweep rings again."""
+    """The message dies with the worker, and the sweep notifies the tickets again."""
     hold_calls(fleet)
     killed = fleet.add_worker(2)
     send(fleet, first, first + 1)
@@ -204,7 +204,7 @@ def test_a_worker_that_is_told_to_end_in_the_middle_of_a_call_keeps_what_comes_o
     in_the_middle_of_a_call(fleet, first)
     ending.send_signal(signal.SIGTERM)
     until(lambda: "Warm shutdown" in ending.log.read_text(), fleet.logs)
-    time.sleep(0.2)  # it says so and then does so
+    time.sleep(0.2)  # it logs the shutdown before it starts it
     fleet.stand_in.clear_faults()
     assert ending.wait(GRACE_S), fleet.logs()
     assert ending.returncode == 0, fleet.logs()
@@ -229,7 +229,7 @@ def test_a_message_that_comes_again_while_it_is_worked_on_does_no_harm(
         deliver_again(app, first)
         redis.delete(
             key_of(fleet.bridge.redis, f"{KEYS}lock:ticket:{first}")
-        )  # and not even the lock is in the way
+        )  # so that even the lock does not protect the ticket
         time.sleep(0.3)
     fleet.stand_in.clear_faults()
     each_once(fleet, first)
@@ -239,7 +239,7 @@ def test_a_message_that_comes_again_while_it_is_worked_on_does_no_harm(
 def test_a_message_lost_on_its_way_to_a_worker_is_notified_again_by_the_sweep(
     fleet: Fleet, redis: Redis, first: int
 ) -> None:
-    """Redis gives a message to a stopped worker's connection, where nobody has it yet; then the worker is killed."""
+    """Redis delivers the message to a stopped worker, which is killed before it reads the message."""
     lost = fleet.add_worker(2)
     send(fleet, first)
     each_once(fleet, first)
@@ -247,7 +247,7 @@ def test_a_message_lost_on_its_way_to_a_worker_is_notified_again_by_the_sweep(
     send(fleet, first + 1)
     time.sleep(0.5)
     lost.kill()
-    redis.delete(queue_of(fleet))  # also what it had not been given yet
+    redis.delete(queue_of(fleet))  # also messages that Redis has not delivered yet
     fleet.add_worker(2)
     each_once(fleet, first, first + 1)
 
@@ -290,7 +290,7 @@ def test_a_redis_that_freezes_delays_no_event_and_what_came_meanwhile_is_done_af
 def test_every_line_that_the_processes_wrote_through_all_of_this_is_one_json_event(
     fleet: Fleet, first: int
 ) -> None:
-    """It comes last: everything is stopped in an orderly way, and all that any process wrote is read."""
+    """This test comes last: it stops every process in an orderly way and reads all their output."""
     port = free_port()
     console = fleet.child("console", "console", "--port", str(port), DESKBRIDGE_CONSOLE_TOKENS="t" * 20)
     fleet.processes.start(console)
@@ -312,7 +312,7 @@ def test_every_line_that_the_processes_wrote_through_all_of_this_is_one_json_eve
 
 
 def not_http(port: int) -> bool:
-    """Say something that is not HTTP, of which servers like to complain; tell whether that was answered."""
+    """Send bytes that are not HTTP, which servers like to log; return whether the server answers."""
     with socket.create_connection((HOST, port), timeout=20) as connection:
         connection.sendall(b"HELO\r\n\r\n")
         return bool(connection.recv(100))
@@ -321,9 +321,9 @@ def not_http(port: int) -> bool:
 def test_beat_ends_when_it_is_told_to_while_the_broker_does_not_answer(
     redis_server: RedisServer, redis_url: str, redis: Redis, tmp_path: Path
 ) -> None:
-    """It is about to send a message then, and must not take its end for one that could not be sent."""
+    """Beat is about to send a message and must not mistake the signal for a failure to send it."""
     redis.flushall()
-    redis.zadd(INSTALLATIONS, {"5ac1": time.time()})  # a worker of it is alive
+    redis.zadd(INSTALLATIONS, {"5ac1": time.time()})  # the heartbeat of a live worker
     environment = {
         **os.environ,
         "DESKBRIDGE_REDIS_URL": redis_url,
@@ -334,7 +334,7 @@ def test_beat_ends_when_it_is_told_to_while_the_broker_does_not_answer(
         try:
             until(lambda: waiting(redis, "5ac1"), seconds=STARTED_WITHIN_S)
             redis_server.child.send_signal(signal.SIGSTOP)
-            time.sleep(1)  # ten messages would have been sent
+            time.sleep(1)  # enough time for ten messages
             beat.send_signal(signal.SIGTERM)
             assert beat.wait(GRACE_S) == 0
         finally:

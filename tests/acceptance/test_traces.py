@@ -1,4 +1,4 @@
-"""One event is one trace: what the helpdesk began, the request, the ring, the drain, and the tracker's calls."""
+"""One event is one trace: the help desk's span, the request, the queue message, the ticket sync and the calls."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ CAME_WITH = f"00-{TRACE}-{HELPDESKS}-01"
 
 
 class Collector(ThreadingHTTPServer):
-    """Takes spans in by OTLP.
+    """An OTLP collector.
 
     Attributes:
-        spans: what came.
+        spans: the received spans.
     """
 
     daemon_threads = True
@@ -52,11 +52,11 @@ class Collector(ThreadingHTTPServer):
         return [one for one in self.spans if one.name == name]
 
     def of_the_trace(self) -> list[Span]:
-        """Return the spans of the helpdesk's trace."""
+        """Return the spans that belong to the help desk's trace."""
         return [one for one in self.spans if one.trace_id.hex() == TRACE]
 
     def one(self, name: str) -> Span:
-        """Return the span of a name in the helpdesk's trace, once it is there."""
+        """Wait for the only span with this name in the help desk's trace, and return it."""
 
         def found() -> list[Span]:
             return [one for one in self.of_the_trace() if one.name == name]
@@ -102,7 +102,7 @@ def run(
     collector: Collector,
     fork_server: ForkServer | None,
 ) -> Iterator[Run]:
-    """Run a producer and a beat that sweeps every so many seconds."""
+    """A function that starts a producer and a beat with the given sweep interval in seconds."""
     with StandIn(in_process=True) as tracker, ExitStack() as ends:
 
         def started(sweep: float) -> Fleet:
@@ -115,13 +115,13 @@ def run(
 
 
 def kept(fleet: Fleet) -> str | None:
-    """Return the traceparent of the newest event of the journal."""
+    """Return the traceparent of the newest event in the journal."""
     with fleet.bridge.store.database.transaction() as session:
         return session.scalars(select(JournalEvent.traceparent).order_by(JournalEvent.id.desc())).first()
 
 
 def lines(fleet: Fleet) -> list[dict[str, Any]]:
-    """Return what the worker has logged of the ticket."""
+    """Return the worker's log lines about the ticket."""
     log = (fleet.directory / "worker-1.log").read_text(encoding="utf-8")
     every = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
     return [line for line in every if line.get("ticket_id") == 4711]
@@ -131,7 +131,7 @@ def test_an_event_is_one_trace_from_the_helpdesk_to_the_tracker(run: Run, collec
     fleet = run(600)
     fleet.add_worker(2)
     fleet.send([("before", task_event(of_task=task(1), of_ticket=ticket(1)))])
-    fleet.wait_until_synced(90)  # it is ready, so that no sweep finds the next one
+    fleet.wait_until_synced(90)  # the worker is ready, so the next event does not wait for the sweep
     fleet.send([("one", task_event())], traceparent=CAME_WITH)
     fleet.wait_until_synced(90)
     request, notify, sync = (collector.one(name) for name in ("POST /events", "notify", "sync ticket"))

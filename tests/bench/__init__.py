@@ -1,1 +1,1 @@
-"""`make bench`: the speed gates beside a plain Celery application; `make bench-long`: what they leave out."""
+"""`make bench`: the speed gates, measured against a plain Celery application; `make bench-long`: the rest."""

@@ -1,4 +1,4 @@
-"""`python -m tests.bench [--quick] [--json]`: every speed gate in one table; exit 1 if one is missed."""
+"""`python -m tests.bench [--quick] [--json]`: every speed gate in one table; exits with 1 if one is missed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.bench.servers import servers
 
 
 def main() -> int:
-    """Run every part, also if one misses or breaks; print the table; return 1 if a gate is missed."""
+    """Run every part, even if one misses its gate or breaks; print the table; return 1 if a gate is missed."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="short rounds that prove it runs; judge no gate")
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output")

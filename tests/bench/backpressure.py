@@ -1,7 +1,7 @@
-"""`python -m tests.bench.backpressure`: the tracker is away for an hour while a hundred thousand events come in.
+"""`python -m tests.bench.backpressure`: the tracker is down for an hour while a hundred thousand events arrive.
 
-The hour is one of a simulated clock. Everything else is real: PostgreSQL, Redis, the mock Redmine, the producer's
-intake, the sweep, the workers' code in threads. Then the tracker comes back, at a rate limit, and a part is synced.
+The hour passes on a simulated clock. Everything else is real: PostgreSQL, Redis, the mock Redmine, the producer's
+intake, the sweep, the workers' code in threads. Then the tracker returns with a rate limit, and a few tickets sync.
 """
 
 from __future__ import annotations
@@ -62,20 +62,20 @@ ENDED = {"done", "skipped", "superseded"}
 
 @dataclass(frozen=True)
 class Figures:
-    """What was seen.
+    """The measured figures.
 
     Attributes:
-        events: how many came in while the tracker was away.
-        quiet_ms: usual time to take an array of 500 in before.
-        paused_ms: the same meanwhile, of its last quarter.
-        growth_mb: memory of the process, from the first tenth to the end.
-        redis_growth_mb: the same of Redis.
-        probes: how often somebody tried in that hour.
-        at_once: how many tried at the same time at most.
-        attempts: attempts that events have used up.
-        sweep_ms: a sweep with everything pending, once the pause is over.
+        events: number of events that arrived while the tracker was down.
+        quiet_ms: usual time to accept an array of 500 before the outage.
+        paused_ms: the same time in the last quarter of the outage.
+        growth_mb: growth of the process's memory, from the first tenth of the outage to its end.
+        redis_growth_mb: growth of Redis's memory in the same period.
+        probes: number of probes in that hour.
+        at_once: highest number of simultaneous probes.
+        attempts: attempts used up by the events.
+        sweep_ms: duration of a sweep with every event pending, after the circuit breaker's open time.
         calls_per_second: calls to the tracker in each second after it came back.
-        wrong: differences of the synced tickets from what they should be.
+        wrong: differences between the synced tickets and what is expected.
     """
 
     events: int
@@ -91,10 +91,10 @@ class Figures:
     wrong: list[str]
 
     def missed(self, slowest_ratio: float = SLOWEST_RATIO) -> list[str]:
-        """Return what does not hold.
+        """Return the expectations that are not met.
 
         Args:
-            slowest_ratio: how much longer the producer may take while the tracker is away.
+            slowest_ratio: how much longer the producer may take while the tracker is down.
         """
         held = {
             f"the producer's latency: {self.paused_ms:.0f} ms, before {self.quiet_ms:.0f} ms": self.paused_ms
@@ -111,21 +111,21 @@ class Figures:
 
 
 class Clock:
-    """The clock by which the pause is told: so many seconds ahead of Redis'."""
+    """The offset of the circuit breaker's clock from Redis's, in seconds."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
 
 
 class Gauge:
-    """A tracker that is away: counts who tries, and how many at once."""
+    """A tracker that is down: counts the calls that are tried, and how many are tried at once."""
 
     def __init__(self) -> None:
         self.tries = self.at_once = self._now = 0
         self._lock = threading.Lock()
 
     def __call__(self) -> float:
-        """Stands where the rate limit is waited for: right before a call."""
+        """Take the place of the rate limiter, which runs right before a call."""
         with self._lock:
             self.tries += 1
             self._now += 1
@@ -137,10 +137,10 @@ class Gauge:
 
 
 class Turns:
-    """The rate limit, and when each call had its turn.
+    """The rate limiter, with the time at which each call was allowed.
 
     Args:
-        rate_limiter: the limit.
+        rate_limiter: the real rate limiter.
     """
 
     def __init__(self, rate_limiter: RateLimiter) -> None:
@@ -148,7 +148,7 @@ class Turns:
         self.moments: list[float] = []
 
     def __call__(self) -> float:
-        """Take a turn; return the seconds until then."""
+        """Reserve the next call; return the seconds to wait for it."""
         seconds = self._rate_limiter.next_turn()
         self.moments.append(time.monotonic() + seconds)
         return seconds
@@ -163,13 +163,13 @@ class Turns:
 
 
 def measure(bridge: Bridge, stand_in: StandIn, events: int, seed: int = 1) -> Figures:
-    """Take the tracker away for an hour and bring it back.
+    """Take the tracker down for an hour and bring it back.
 
     Args:
         bridge: a new installation.
-        stand_in: its tracker.
-        events: how many come in meanwhile.
-        seed: makes their order repeatable.
+        stand_in: its mock tracker.
+        events: number of events that arrive during the outage.
+        seed: makes their order reproducible.
     """
     clock, gauge = Clock(), Gauge()
     made = _events(events, random.Random(seed))
@@ -204,18 +204,18 @@ def measure(bridge: Bridge, stand_in: StandIn, events: int, seed: int = 1) -> Fi
 
 
 def _age(bridge: Bridge) -> None:
-    """Let the hour have passed by the database's clock, too: a sweep leaves what has just come in to its rings."""
+    """Move the events' times back by the hour, since a sweep leaves events that have just arrived to their message."""
     with bridge.store.database.transaction() as session:
         session.execute(update(JournalEvent).values(received_at=clock(-HOUR_S)))
 
 
 def _usual(milliseconds: list[float]) -> float:
-    """Return the lower quartile: what it takes when nobody else uses the machine."""
+    """Return the lower quartile: the time on a machine that is otherwise idle."""
     return quantiles(milliseconds, n=4)[0]
 
 
 def _events(count: int, chance: random.Random) -> list[dict[str, Any]]:
-    """Make events, five of each ticket, in any order; the last by its time says what must come of it."""
+    """Make shuffled events, five per ticket; the newest by its time determines the expected result."""
     made = []
     for number in range(count):
         ticket_id, at = number // OF_EACH_TICKET + 1, number % OF_EACH_TICKET
@@ -231,7 +231,7 @@ def _events(count: int, chance: random.Random) -> list[dict[str, Any]]:
 
 
 def _of_other_tickets(arrays: list[list[dict[str, Any]]]) -> Iterator[list[dict[str, Any]]]:
-    """Yield the same events of tickets that are not looked at any more."""
+    """Yield the same events for other tickets, which are not used again."""
     for array in arrays:
         yield [
             {
@@ -249,7 +249,7 @@ def _warm_up(bridge: Bridge) -> None:
 
 
 def _take(bridge: Bridge, events: list[dict[str, Any]]) -> float:
-    """Take events in as the producer does; return the milliseconds."""
+    """Accept events as the producer does; return the milliseconds."""
     body = json.dumps(events)
     store = Store(bridge.store.database)
     started = time.perf_counter()
@@ -266,7 +266,7 @@ def _connected(bridge: Bridge, rate_limiter: Callable[[], float]) -> Bridge:
 def _an_hour(
     bridge: Bridge, clock: Clock, workers: ThreadPoolExecutor, arrays: list[list[dict[str, Any]]]
 ) -> tuple[list[float], float, float]:
-    """Let an hour pass: events come in and are notified, and the sweep runs; return latencies and growth."""
+    """Simulate the hour, in which events arrive and are notified and the sweep runs; return latencies and growth."""
     rounds, took, start = HOUR_S // SWEPT_EVERY_S, [], clock.ahead
     memory, redis_memory = 0.0, 0.0
 
@@ -279,7 +279,7 @@ def _an_hour(
     )
     first = next(event for event in arrays[0] if "task" in event)
     _take(bridge, [first])
-    notify([first["ticket"]["id"]])  # whoever is at work when the tracker goes away finds that out by himself
+    notify([first["ticket"]["id"]])  # the worker that runs when the tracker goes down detects that by itself
     for number in range(rounds):
         clock.ahead = start + number * SWEPT_EVERY_S
         for index in range(number * len(arrays) // rounds, (number + 1) * len(arrays) // rounds):
@@ -299,7 +299,7 @@ def _attempts(bridge: Bridge) -> int:
 def _sync(
     bridge: Bridge, stand_in: StandIn, workers: ThreadPoolExecutor, made: list[dict[str, Any]]
 ) -> tuple[float, list[str]]:
-    """TicketContext some tickets once the tracker is back; return the sweep's time in ms, and differences."""
+    """Sync some tickets after the tracker is back; return the sweep's duration in ms, and the differences."""
     notified: list[int] = []
 
     def notify(tickets: list[int]) -> bool:
@@ -325,7 +325,7 @@ def _prober_ends_the_pause(bridge: Bridge, chosen: list[int]) -> bool:
 
 
 def _differences(bridge: Bridge, stand_in: StandIn, chosen: list[int]) -> list[str]:
-    """Compare: one issue of the newest status, one time entry of the newest Done snapshot, everything ended."""
+    """Check that each ticket has one issue with its newest status, one right time entry, and only ended events."""
     state, found = stand_in.state(), []
     with bridge.store.transaction() as tx:
         linked = {ticket_id: row.tracker_id for ticket_id in chosen if (row := tx.issues.get(ticket_id))}
@@ -348,7 +348,7 @@ def _differences(bridge: Bridge, stand_in: StandIn, chosen: list[int]) -> list[s
 
 @contextmanager
 def _simulated(clock: Clock) -> Iterator[None]:
-    """Have the pause told by a clock that can be put forward."""
+    """Give the circuit breaker a clock that can be moved forward."""
     with patch("shared.redis.circuit_breaker.now", lambda redis: now(redis) + clock.ahead):
         yield
 
@@ -363,7 +363,7 @@ def _redis_mb(bridge: Bridge) -> float:
 
 
 def main() -> int:
-    """Measure, print, and return 1 if something does not hold."""
+    """Measure, print, and return 1 if an expectation is not met."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.backpressure", description=__doc__)
     parser.add_argument("--events", type=int, default=MANY)
     arguments = parser.parse_args()
@@ -371,7 +371,7 @@ def main() -> int:
     directory.chmod(0o755)
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, directory, ignore_errors=True)
-        # as many lines are written as by a process, and nobody reads them
+        # log as many lines as a process does, to a file that is not read
         with redirect_stderr(stack.enter_context((directory / "log").open("w"))):
             configure_logging("json", process="bench")
         postgres = PostgresServer(directory / "postgres")

@@ -1,7 +1,7 @@
-"""`python -m tests.bench.calls`: what a call to the tracker costs beside requests.
+"""`python -m tests.bench.calls`: what a call to the tracker costs compared with requests.
 
-Processor time of this process alone, both against the mock Redmine, over a connection that is kept: a creation on
-behalf of a person, with the check before the send, the answer decoded and the record of the trace.
+Counts this process's processor time. Both clients call the mock Redmine over a kept-alive connection: a creation on
+behalf of a person. Ours includes the check before sending, the decoded answer and the record for the ticket history.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ROUNDS, CALLS = 5, 200
 
 
 def measure() -> dict[str, list[float]]:
-    """Return milliseconds of processor time per call of each round: ours, and those of requests."""
+    """Return each round's milliseconds of processor time per call, for our client and for requests."""
     project = load_samples().installation.links[0]["tracker_project_id"]
     body = {"issue": {"project_id": project, "subject": "x" * 40, "description": "y" * 400}}
     records: list[CallRecord] = []

@@ -1,4 +1,4 @@
-"""deskbridge beside a plain Celery application: rounds of both in turn, in one run, on the same servers."""
+"""deskbridge and a plain Celery application compared: alternating rounds in one run, on the same servers."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tests.bench.workload import batch
 
 ARRAY, WARM = 50, 4 * WORKERS * THREADS
 LOADED_IN_S, STILL_MS, STILL_S = 10.0, 30.0, 0.3
-"""A side has loaded when it uses less processor time than STILL_MS in STILL_S, or after LOADED_IN_S."""
+"""A side has loaded if it uses less than STILL_MS of processor time in STILL_S, or after LOADED_IN_S."""
 
 SYNC_UNTIL_S = {0: 110, 20: 145, 100: 185}
-"""By the tracker's latency in milliseconds, when a part begins no further round: a slow machine gets fewer."""
+"""Seconds of the run after which a part starts no new round, by the tracker's latency in milliseconds."""
 
 Gates = dict[Side, list[str]]
-"""By side, the gates that its figure is for."""
+"""The gates that each side's figure counts for."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class Size:
     """How much is measured.
 
     Attributes:
-        rounds: of each side.
+        rounds: rounds for each side.
         accept_s: seconds of posting in a round.
-        tickets: that deskbridge syncs in a round, by the tracker's latency in milliseconds.
-        equal_tickets: that a side with 2 × 8 calls syncs in a round, which takes longer for the same number.
+        tickets: tickets that deskbridge syncs in a round, by the tracker's latency in milliseconds.
+        equal_tickets: the same for a side limited to 2 × 8 calls, which takes longer for the same number.
         settle_s: seconds of unmeasured work, by latency, in which deskbridge finds its concurrency limit.
         alone: events in a round that are sent one at a time.
-        counted: tickets of a round that counts processor time or SQL statements.
+        counted: tickets in a round that counts processor time or SQL statements.
         accept_rate: requests prepared for each second of posting one by one; a faster side ends its round early.
         accept_array_rate: events prepared for each second of posting in arrays.
     """
@@ -78,22 +78,22 @@ QUICK = Size(
 
 
 class Comparison:
-    """Takes the figures of all gates but the templates'.
+    """Measures every gate except that of the templates.
 
     Args:
         size: how much is measured.
-        servers: what the sides share.
-        results: gets the figures.
+        servers: servers that both sides share.
+        results: receives the figures.
     """
 
     def __init__(self, size: Size, servers: Servers, results: Results) -> None:
         self._size, self._servers, self._results = size, servers, results
         self._ours, self._plain = Deskbridge(servers), Plain(servers)
-        self._equal = Deskbridge(servers, 3)  # makes as many calls at once as the peer
+        self._equal = Deskbridge(servers, 3)  # makes as many concurrent calls as the peer
         self._sides: list[Side] = [self._ours, self._plain, self._equal]
 
     def run(self) -> None:
-        """Take all figures; a part that breaks is reported, and the others run."""
+        """Measure everything; if a part breaks, report it and run the others."""
         try:
             with self._part("start of the producers", until_s=25):
                 self._start_producers()
@@ -114,7 +114,7 @@ class Comparison:
 
     @contextmanager
     def _part(self, name: str, until_s: float) -> Iterator[None]:
-        """Run a part; if it breaks, show the ends of the processes' logs, too."""
+        """Run a part; if it breaks, also show the last lines of the processes' logs."""
         with self._results.part(name, until_s):
             try:
                 yield
@@ -134,7 +134,7 @@ class Comparison:
         self._equal.start_producer()
 
     def _accept(self) -> None:
-        """Post events while no worker runs that could take a message."""
+        """Post events while no worker is running that could take a message."""
         for gate, per_request, rate in (
             ("accept", 1, self._size.accept_rate),
             ("accept arrays", ARRAY, self._size.accept_array_rate),
@@ -167,7 +167,7 @@ class Comparison:
                 self._note("memory", side, largest)
 
     def _sync(self, latency_ms: int) -> None:
-        """Have the sides sync a backlog in turn; the peer's rounds are for both of ours."""
+        """Have the sides sync a backlog in turn; a round of the peer counts for both of our sides."""
         gate, equal = f"sync {latency_ms} ms", f"sync {latency_ms} ms, equal calls"
         gates: Gates = {self._ours: [gate], self._plain: [gate]}
         if equal in GATES:
@@ -186,7 +186,7 @@ class Comparison:
             self._sync_backlog(side, latency_ms, share=1 / 3)
 
     def _sync_backlog(self, side: Side, latency_ms: int, share: float = 1) -> float:
-        """Return the events per second at which a side syncs a backlog, or a share of it."""
+        """Return the events per second at which a side syncs a backlog, or part of one."""
         tickets = self._size.tickets if side is self._ours else self._size.equal_tickets
         events = batch(int(tickets[latency_ms] * share))
         load(side, self._servers.stand_in, events)
@@ -217,7 +217,7 @@ class Comparison:
             self._note("commits", side, commits)
 
     def _measure(self, gates: Gates, take: Callable[[Side], float]) -> None:
-        """Take rounds of some sides in turn; note each figure for the gates that it is for."""
+        """Measure some sides in alternating rounds; record each figure under its gates."""
 
         def take_and_note(side: Side) -> None:
             figure = take(side)
@@ -227,14 +227,14 @@ class Comparison:
         self._in_turn(list(gates), take_and_note)
 
     def _in_turn(self, sides: Sequence[Side], take: Callable[[Side], object]) -> None:
-        """Take rounds: forth, back, forth, so that a slow minute hits all sides. A slow machine gets fewer rounds."""
+        """Run the rounds forward, backward, forward, so that a slow minute affects all sides. May run fewer rounds."""
         for number in self._results.numbers(self._size.rounds):
             for side in sides if number % 2 == 0 else reversed(sides):
                 self._only(side)
                 take(side)
 
     def _only(self, side: Side) -> None:
-        """Let one side alone run."""
+        """Freeze every side but one, and resume that one."""
         for other in self._sides:
             other.freeze()
         side.thaw()
@@ -244,7 +244,7 @@ class Comparison:
 
 
 def _wait_until_loaded(side: Side) -> None:
-    """Wait until processes that were just started have loaded everything and use no more processor time."""
+    """Wait until newly started processes have loaded everything and use no more processor time."""
     ends = time.monotonic() + LOADED_IN_S
     used, before = own_ms(side), 0.0
     while used - before >= STILL_MS and time.monotonic() < ends:

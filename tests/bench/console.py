@@ -1,6 +1,6 @@
-"""`python -m tests.bench.console`: every page of the console over 200,000 lifelike events, on PostgreSQL.
+"""`python -m tests.bench.console`: every page of the console over 200,000 realistic events, on PostgreSQL.
 
-The median of five loads is to be at most 200 ms. Pages that ask Redmine ask the mock one, which has nothing to list.
+The goal is a median of at most 200 ms over five loads. Pages that query Redmine query the mock, which is nearly empty.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ API = (
 
 
 def main() -> int:
-    """Print the milliseconds of each page; return 1 if one is slower than the goal."""
+    """Print the milliseconds of each page; return 1 if a page is slower than the goal."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.console", description=__doc__)
     parser.add_argument("--events", type=int, default=organisation.EVENTS)
     parser.add_argument("only", nargs="*", help="pages whose address has one of these texts in it")

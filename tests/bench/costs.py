@@ -1,4 +1,4 @@
-"""What one event costs, counted from outside: SQL statements, commits, processor time."""
+"""The cost of one event, measured from outside: SQL statements, commits, processor time."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from tests.bench.workload import Batch, batch
 LOGGED = re.compile(r"^(\w+) LOG:  statement: (\w+)")
 FLUSHED_AFTER_S = 0.3
 CALLS = 2
-"""To the tracker, for each event; another number would compare different work."""
+"""Calls to the tracker for each event; with another number the sides would not be comparable."""
 
 
 def count_processor_ms(servers: Servers, side: Side, size: int) -> tuple[float, float]:
-    """Sync a backlog; return milliseconds of processor time per event: of the side's processes, and of PostgreSQL.
+    """Sync a backlog; return processor ms per event: of the side's processes, and of PostgreSQL.
 
     Raises:
-        BrokenRun: the side did not make two calls per event.
+        BrokenRun: if the side did not make two calls per event.
     """
     events = _load(servers, side, size)
     own, database = own_ms(side), database_ms(servers)
@@ -44,7 +44,7 @@ def count_processor_ms(servers: Servers, side: Side, size: int) -> tuple[float, 
 def count_statements(servers: Servers, side: Side, size: int) -> tuple[float, float]:
     """Sync a backlog; return the SQL statements and the commits per event.
 
-    BEGIN, COMMIT and ROLLBACK are statements too. Logging costs PostgreSQL time, so no other figure is taken meanwhile.
+    BEGIN, COMMIT and ROLLBACK count as statements. Logging slows PostgreSQL down, so nothing else is measured then.
     """
     events = _load(servers, side, size)
     with _logged_statements(servers):
@@ -64,7 +64,7 @@ def _load(servers: Servers, side: Side, size: int) -> Batch:
 
 @contextmanager
 def _logged_statements(servers: Servers) -> Iterator[None]:
-    """Have PostgreSQL log every statement; its counters do not tell statements from commits."""
+    """Have PostgreSQL log every statement; its counters do not distinguish statements from commits."""
     _reload(servers, "ALTER SYSTEM SET log_statement = 'all'")
     try:
         yield
@@ -82,11 +82,11 @@ def _reload(servers: Servers, statement: str) -> None:
             cursor.execute("SELECT pg_reload_conf()")
     finally:
         connection.close()
-    time.sleep(FLUSHED_AFTER_S)  # every backend takes it over before its next statement
+    time.sleep(FLUSHED_AFTER_S)  # every backend reloads it before its next statement
 
 
 def _statements(servers: Servers, side: Side) -> Counter[str]:
-    """Return how many statements a side has made, by their first word."""
+    """Return how many statements a side has sent, by their first word."""
     lines = servers.postgres.log.read_text(errors="replace").splitlines()
     logged = [match for line in lines if (match := LOGGED.match(line)) and match[1] == side.name]
     return Counter(match[2].upper() for match in logged)
@@ -103,19 +103,19 @@ def database_ms(servers: Servers) -> float:
 
 
 def processor_ms(pid: int) -> float:
-    """Return the processor time that a process has used, in milliseconds; 0 if the system does not say (Linux does)."""
+    """Return the processor time that a process has used, in milliseconds; 0 if the system does not report it."""
     stat = _stat(pid)
     return (int(stat[11]) + int(stat[12])) * 1000 / os.sysconf("SC_CLK_TCK") if stat else 0.0
 
 
 def _children(pid: int) -> list[int]:
-    """Return the processes that a process has started."""
+    """Return the child processes of a process."""
     found = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
     return [child for child in found if (stat := _stat(child)) and int(stat[1]) == pid]
 
 
 def _stat(pid: int) -> list[str]:
-    """Return the fields of /proc/PID/stat from the state on; nothing if there is no such process."""
+    """Return the fields of /proc/PID/stat from the state on, or an empty list if there is no such process."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

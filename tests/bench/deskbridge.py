@@ -1,4 +1,4 @@
-"""Deskbridge as a side: its processes as in production, with their default settings."""
+"""deskbridge as a side: the processes of production, with their default settings."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Deskbridge(Side):
     """Producer, workers and beat over a journal and a ledger.
 
     Args:
-        servers: as in `Side`.
-        number: of the installation, where there are several; the peer has the second.
+        servers: servers that both sides share.
+        number: number of the installation if there are several; the peer has the second.
     """
 
     name = "deskbridge"
@@ -38,7 +38,7 @@ class Deskbridge(Side):
         }
 
     def set_up(self) -> None:
-        """Migrate, read the tracker's metadata, configure and link as for the samples."""
+        """Migrate, read the tracker's metadata, then configure and map projects as for the samples."""
         administration = Administration(self._env)
         try:
             administration.migrate()
@@ -56,12 +56,12 @@ class Deskbridge(Side):
         self.producers.append(child)
 
     def start_worker(self, calls: int | None = None) -> None:
-        """Start one."""
+        """Start a worker."""
         command = ["worker", "worker", *(["--concurrency", str(calls)] if calls else [])]
         self.workers.append(self._start(f"worker-{len(self.workers)}", command, self._env))
 
     def start_workers(self, calls: int | None = None) -> None:
-        """Start the workers, and beat beside them."""
+        """Start the workers and beat."""
         super().start_workers(calls)
         self.workers.append(self._start("beat", ["worker", "beat"], self._env))
 

@@ -1,8 +1,8 @@
-"""`python -m tests.bench.engines`: three template engines make one request body from one context, without nulls.
+"""`python -m tests.bench.engines`: three template engines build the same request body from the same context.
 
-Deskbridge's templates are JSON and give values; the other two give text, so each of their values is written as JSON
-and the whole is read by `json.loads`, which is how people make JSON with them. Filters are each engine's own. The
-filter `plain` is in none of the templates: it is the same function for all, and would hide the engines behind it.
+deskbridge's templates are JSON and yield values. The other two yield text: each value is written as JSON and
+`json.loads` reads the result, which is common practice. Each engine uses its own filters. No template uses the filter
+`plain`: it would be the same function for all three, and would hide the differences between them.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ CHEVRON = """{"issue": {
 
 
 class Deskbridge:
-    """Ours; it also looks for wrong types, and fills in what is missing."""
+    """Our engine, which also rejects wrong types and fills in missing members."""
 
     name = "deskbridge"
 
@@ -84,7 +84,7 @@ class Deskbridge:
 
 
 class Jinja2:
-    """jinja2's sandbox."""
+    """The sandbox of jinja2."""
 
     name = "jinja2 sandbox"
 
@@ -102,7 +102,7 @@ class Jinja2:
 
 
 class Chevron:
-    """chevron: it has no filters, so plain Python makes the values that it puts in."""
+    """chevron, which has no filters: plain Python prepares its values."""
 
     name = "chevron"
 
@@ -110,7 +110,7 @@ class Chevron:
         self._tokens = list(tokenize(CHEVRON))
 
     def compile(self, number: int) -> None:
-        """Tokenise a template that was not tokenised before; chevron compiles nothing further."""
+        """Tokenise a template that was not tokenised before; chevron has no other compilation."""
         list(tokenize(_new(CHEVRON, number)))
 
     def render(self, context: Context) -> Payload:
@@ -140,7 +140,7 @@ def _values(context: Context) -> dict[str, str]:
 
 
 def _loaded(text: str) -> Payload:
-    """Return the payload of a text; nulls, which only members of the issue are here, are left out."""
+    """Return the payload of a text without nulls, which occur only as members of the issue here."""
     issue = json.loads(text)["issue"]
     return {"issue": {name: value for name, value in issue.items() if value is not None}}
 
@@ -153,7 +153,7 @@ def main() -> None:
     """Print the microseconds of processor time that each engine takes to render and to compile.
 
     Raises:
-        BrokenRun: the engines gave different bodies.
+        BrokenRun: if the engines gave different bodies.
     """
     engines, context = [make() for make in ENGINES], _sample()
     bodies = {engine.name: json.dumps(engine.render(context)) for engine in engines}

@@ -1,5 +1,5 @@
-"""What makes a run worthless."""
+"""The error that invalidates a run."""
 
 
 class BrokenRun(Exception):
-    """A side lost, doubled or refused something: its figures would mean nothing."""
+    """A side lost, duplicated or refused something, so its figures would mean nothing."""

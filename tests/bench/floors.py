@@ -1,8 +1,8 @@
-"""`python -m tests.bench.floors`: what cannot be less.
+"""`python -m tests.bench.floors`: the lower limits that other libraries set.
 
-What others' code takes by itself: the modules that a worker loads without ours among them, and the HTTP server in front
-of an application that only reads a request and says 202; whoever wants less than these wants other libraries. And what
-the tracker takes of nobody but callers, as many as two processes of eight, which have nothing else to do.
+Measured are the modules of other authors that a worker loads, and the HTTP server with an application that only reads
+a request and answers 202. Lower figures would need other libraries. The third floor is the tracker: what it accepts
+from callers that have nothing else to do, as many as two processes have with eight threads each.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from tests.bench.workload import CONTENT, batch
 ROUNDS, SECONDS = 3, 2.0
 SINGLE, ARRAY = 6000, 50
 TICKETS = {20: 400, 100: 80}
-"""How many issues with a time entry are made, by the tracker's latency in ms: whole turns of all callers."""
+"""Number of issues with a time entry, by the tracker's latency in ms; a multiple of the number of callers."""
 
 CALLERS = {f"callers at {ms} ms": ms for ms in TICKETS}
 
@@ -66,14 +66,14 @@ with loading():
 print(resident_mb())
 """
 IDLE_TASKS, IDLE_S = 400, 60.0
-"""Of a worker that does nothing: its tasks, and how long it may take for them."""
+"""For the worker that does nothing: its number of tasks, and the seconds that it may take for them."""
 
 WARNED = "You're running the worker with superuser privileges"
-"""What Celery says to root on standard error, where it would stand above the table."""
+"""Celery's warning to root on standard error, which would appear above the table."""
 
 
 async def answering(scope: Any, receive: Any, send: Any) -> None:
-    """Read a request and say 202: an application that does nothing."""
+    """Read a request and answer 202: an application that does nothing."""
     if scope["type"] == "lifespan":
         while (await receive())["type"] != "lifespan.shutdown":
             await send({"type": "lifespan.startup.complete"})
@@ -92,7 +92,7 @@ def loaded() -> bytes:
 
 
 def loading(script: str, named: bytes = b"") -> tuple[list[float], list[float]]:
-    """Return how many seconds a process takes that only loads some modules, and how many MB it keeps."""
+    """Return the seconds that a process takes only to load some modules, and the MB that it keeps."""
     took, kept = [], []
     for _ in range(ROUNDS):
         began = time.monotonic()
@@ -103,10 +103,10 @@ def loading(script: str, named: bytes = b"") -> tuple[list[float], list[float]]:
 
 
 def idle_worker(named: bytes) -> float:
-    """Return how many MB a Celery worker keeps that has loaded some modules and done tasks which do nothing.
+    """Return the MB that a Celery worker keeps after it has loaded some modules and run empty tasks.
 
     Raises:
-        BrokenRun: it did not do them in time.
+        BrokenRun: if it did not run them in time.
     """
     with servers() as shared:
         broker_url, database_url = shared.redis.database_url(0), shared.postgres.create_database("idle")
@@ -132,7 +132,7 @@ def idle_worker(named: bytes) -> float:
 
 
 def _wait_until_done(engine: Engine) -> None:
-    """Wait until each task of the worker that does nothing was done."""
+    """Wait until the worker has run every empty task."""
     ends = time.monotonic() + IDLE_S
     last = select(column("last_value", Integer)).select_from(table(DONE))
     with engine.connect() as connection:
@@ -145,7 +145,7 @@ def _wait_until_done(engine: Engine) -> None:
 
 @contextmanager
 def server() -> Iterator[int]:
-    """Run the HTTP server with the application that does nothing, as the producer's is; the port."""
+    """Run the HTTP server with the empty application and the producer's options; yield the port."""
     port = free_port()
     process = subprocess.Popen([sys.executable, "-m", "tests.bench.floors", "--serve", str(port)])
     try:
@@ -171,14 +171,14 @@ def _wait_for(port: int) -> None:
 
 
 def callers(latency_ms: float, tickets: int) -> float:
-    """Return how many issues with a time entry a second as many callers make as both sides have, and nobody else.
+    """Return how many issues with a time entry per second the tracker accepts from plain callers.
 
     Args:
-        latency_ms: what the tracker takes for each answer.
-        tickets: how many are to be made.
+        latency_ms: the tracker's latency for each answer.
+        tickets: number of issues to create.
 
     Raises:
-        BrokenRun: the tracker refused something.
+        BrokenRun: if the tracker refused a call.
     """
     installation = load_samples().installation
     with StandIn(arguments=STAND_IN) as stand_in:
@@ -208,7 +208,7 @@ def callers(latency_ms: float, tickets: int) -> float:
 
 
 def measure() -> dict[str, list[float]]:
-    """Take the figures, each in some rounds."""
+    """Take all figures, most of them in several rounds."""
     named = loaded()
     start, memory = loading(LOAD, named)
     found: dict[str, list[float]] = {"start": start, "memory": memory, "rate": [], "p99": []}
@@ -225,7 +225,7 @@ def measure() -> dict[str, list[float]]:
 
 
 def show(found: dict[str, list[float]]) -> None:
-    """Print a line for each figure: the median, the lowest and the highest."""
+    """Print a line for each figure: the median, the lowest and the highest value."""
     named = {
         "start": "a worker's libraries without the worker: start, s",
         "memory": "a worker's libraries without the worker: resident memory, MB",

@@ -1,4 +1,4 @@
-"""The speed gates: what each may cost or must reach, what was measured, and the table of both."""
+"""The speed gates: the bound of each, the measured figures, and the table of both."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Gate:
 
     Attributes:
         measure: what is measured, with its unit.
-        bound: the most that the figure may be, or the least.
-        at_least: whether the bound is the least.
-        ratio: whether the ratio to the peer is judged, and not deskbridge's own figure.
+        bound: the highest value that the figure may have, or the lowest.
+        at_least: whether the bound is the lowest value.
+        ratio: whether the ratio to the peer is judged instead of deskbridge's own figure.
     """
 
     measure: str
@@ -38,7 +38,7 @@ class Gate:
         return f"{'≥' if self.at_least else '≤'} {self.bound:g}{' ×' if self.ratio else ''}"
 
     def is_met(self, figure: float) -> bool:
-        """Tell whether a figure, or a ratio, is within the bound."""
+        """Return whether a figure, or a ratio, is within the bound."""
         return figure >= self.bound if self.at_least else figure <= self.bound
 
 
@@ -60,16 +60,16 @@ GATES = {
     "memory": Gate("memory of the largest process, MB", 140, ratio=False),
     "templates": Gate("one event with active templates, processor ms", 1.1),
 }
-"""By the name under which the parts of a run note figures. The peer of templates is deskbridge without them."""
+"""By the name under which a run records figures. The peer of `templates` is deskbridge without templates."""
 
 
 @dataclass
 class Results:
-    """What a run has measured.
+    """The figures of a run.
 
     Attributes:
         rounds: the figure of each round, by gate and side.
-        began: when the run began, by the monotonic clock.
+        began: start of the run, by the monotonic clock.
     """
 
     rounds: dict[str, dict[str, list[float]]] = field(
@@ -79,16 +79,16 @@ class Results:
     _until_s: float = 0
 
     def note(self, gate: str, side: str, figure: float) -> None:
-        """Keep the figure of one round."""
+        """Record the figure of one round."""
         self.rounds[gate][side].append(figure)
 
     @contextmanager
     def part(self, name: str, until_s: float) -> Iterator[None]:
-        """Run a part of the benchmark; if it breaks, show why and go on: its gates lack figures, so they are missed.
+        """Run a part of the benchmark; if it breaks, show why and continue: its gates lack figures, so they are missed.
 
         Args:
-            name: what it measures.
-            until_s: seconds of the whole run after which it begins no further round.
+            name: name of the part.
+            until_s: seconds since the run's start after which the part starts no new round.
         """
         self._until_s = until_s
         print(f"[{time.monotonic() - self.began:5.1f} s] {name}", file=sys.stderr, flush=True)
@@ -98,25 +98,25 @@ class Results:
             print(f"bench: no figures of this part: {name}\n{traceback.format_exc()}", file=sys.stderr)
 
     def numbers(self, rounds: int) -> Iterator[int]:
-        """Number the rounds of a part: the first in any case, further ones while it has time."""
+        """Yield the numbers of a part's rounds: always the first, more of them while it has time."""
         for number in range(rounds):
             if number == 0 or time.monotonic() < self.began + self._until_s:
                 yield number
 
     def figures(self, gate: str) -> tuple[float, float, float] | None:
-        """Return the medians of both sides and their ratio; None if a side has no figure."""
+        """Return the medians of both sides and their ratio, or None if a side has no figure."""
         ours, peer = self.rounds[gate].values()
         if not ours or not peer:
             return None
         return median(ours), median(peer), median(ours) / median(peer)
 
     def is_met(self, gate: str) -> bool:
-        """Tell whether a gate is met."""
+        """Return whether a gate is met."""
         figures = self.figures(gate)
         return figures is not None and GATES[gate].is_met(figures[2 if GATES[gate].ratio else 0])
 
     def missed(self, *, judged: bool) -> list[str]:
-        """Return what the missed gates measure; if figures are not judged, those without figures."""
+        """Return the measures of the missed gates or, if figures are not judged, of the gates without figures."""
         met = self.is_met if judged else self.figures
         return [gate.measure for name, gate in GATES.items() if not met(name)]
 
@@ -129,10 +129,10 @@ class Results:
 
 
 def show(results: Results, *, judged: bool) -> None:
-    """Print the table: 100 columns, one line a gate.
+    """Print the table: 100 columns, one line per gate.
 
     Args:
-        results: of the whole run.
+        results: results of the whole run.
         judged: whether the run was long enough to judge it.
     """
     table = Table("measure (medians)", box=None, pad_edge=False)

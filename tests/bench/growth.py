@@ -1,4 +1,4 @@
-"""`python -m tests.bench.growth`: what is asked all the time, and every page, over the same million rows."""
+"""`python -m tests.bench.growth`: the frequent queries, and every page, over the same million rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.bench.servers import servers
 
 
 def main() -> int:
-    """Print the milliseconds over few rows and over a million; return 1 if a question does not stay quick."""
+    """Print the milliseconds over few rows and over a million; return 1 if a query becomes slow."""
     with servers() as started, pages.large_console(started) as (database, load):
         few, many = retention.growing(
             database, retention.MANY, lambda: (retention.ask(database), pages.every_page(load))

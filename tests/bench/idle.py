@@ -1,7 +1,7 @@
-"""A Celery worker of a worker's libraries and nothing of ours: its task counts in the database that it was done.
+"""A Celery worker with a worker's libraries and none of our modules; its task only counts its runs in the database.
 
-`python -m tests.bench.idle BROKER_URL DATABASE_URL THREADS`, with the modules that it loads as a JSON array on standard
-input.
+`python -m tests.bench.idle BROKER_URL DATABASE_URL THREADS` reads the names of the modules to load, as a JSON array,
+from standard input.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from contextlib import suppress
 from shared.process.loading import loading, without
 
 QUEUE, TASK, DONE = "idle", "nothing", "done"
-"""Its queue, its task, and the sequence in the database that counts how often that was done."""
+"""Its queue, its task, and the sequence in the database that counts the task's runs."""
 
 
 def load(names: list[str]) -> None:
-    """Load modules as a worker does; what only runs on other systems, or by itself, is left out."""
+    """Load modules as a worker does; modules that cannot be imported here, or alone, are left out."""
     with loading(), without("rich"):  # as shared.telemetry.logs does
         for name in names:
             with suppress(ImportError):
@@ -29,9 +29,9 @@ def work(broker_url: str, database_url: str, threads: int) -> None:
     """Work until it is terminated.
 
     Args:
-        broker_url: Redis.
-        database_url: PostgreSQL.
-        threads: as many tasks are done at once.
+        broker_url: URL of Redis.
+        database_url: URL of PostgreSQL.
+        threads: number of concurrent tasks.
     """
     from celery import Celery  # loaded as a worker does
     from sqlalchemy import create_engine, text

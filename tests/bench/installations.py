@@ -1,7 +1,7 @@
-"""`python -m tests.bench.installations`: whether several installations behave as one does, several times.
+"""`python -m tests.bench.installations`: whether several installations cost per event what a single one does.
 
-Each has its own database, its own numbers of Redis and its own tracker, which is nothing but latency; they share the
-machine, and so what it can do. What an event costs must stay as it is: the sizing of many rests on it.
+Each has its own database, its own Redis databases and its own mock tracker, which only adds latency. They share one
+machine and its capacity. The cost of an event must not change: the sizing of several installations depends on it.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from tests.bench.workload import batch
 
 COUNTS = (1, 4)
 TICKETS, LATENCY_MS = 300, 100.0
-"""Tickets of each installation, and what each of its tracker's answers takes."""
+"""Tickets of each installation, and the latency of its tracker's answers."""
 
 OPENING = 300
-"""So many before, unmeasured, until each has opened up."""
+"""Unmeasured tickets before that, until each installation has raised its concurrency limit."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """What so many installations did.
+    """The result of some installations that ran at the same time.
 
     Attributes:
-        installations: so many, side by side.
-        rate: events per second, of all of them.
-        processor_ms: per event, of their own processes.
-        database_ms: per event, of PostgreSQL's.
+        installations: their number.
+        rate: events per second, of all installations.
+        processor_ms: processor time per event, of their own processes.
+        database_ms: processor time per event, of PostgreSQL's processes.
     """
 
     installations: int
@@ -44,10 +44,10 @@ class Figure:
 
 
 def measure() -> list[Figure]:
-    """Take the figures, of one installation first.
+    """Take the figures, first of a single installation.
 
     Raises:
-        BrokenRun: one of them lost or doubled something.
+        BrokenRun: if an installation lost or duplicated something.
     """
     figures = []
     with ExitStack() as stack:
@@ -82,7 +82,7 @@ def _installation(shared: Servers, number: int, stack: ExitStack) -> tuple[Deskb
 
 
 def _together(shared: Servers, sides: list[tuple[Deskbridge, StandIn]]) -> Figure:
-    """Have all of them forward as many tickets at the same time, and some unmeasured before."""
+    """Have every installation forward the same number of tickets at once, after some unmeasured ones."""
     figure = Figure(0, 0, 0, 0)
     for tickets in (OPENING, TICKETS):
         loaded = [batch(tickets) for _ in sides]

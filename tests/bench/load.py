@@ -1,7 +1,7 @@
-"""The helpdesk: several keep-alive connections that post signed requests as fast as they are answered.
+"""The help desk: several keep-alive connections that post signed requests as fast as they are answered.
 
-One thread and as little work for a request as will do: what posts shares the machine with what is measured, and threads
-that wait for one another would be part of how long an answer takes.
+It uses one thread and little work per request, since it shares the machine with the measured processes. With threads,
+the time that they wait for one another would count as response time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.bench.workload import Delivery
 
 CONNECTIONS = 32
 SILENT_S = 30.0
-"""So long may pass without a byte of any answer."""
+"""Longest wait for a byte of any answer."""
 
 PIECE = 65536
 END = b"\r\n\r\n"
@@ -28,12 +28,12 @@ LENGTH = b"\r\ncontent-length:"
 
 @dataclass(frozen=True)
 class Posted:
-    """What came of posting.
+    """The result of posting.
 
     Attributes:
-        events: how many were accepted (202).
+        events: number of accepted events (202).
         seconds: from the first request to the last answer.
-        waited: seconds that each request took, from its first byte to its answer's last.
+        waited: seconds that each request took, from its first byte to the last byte of its answer.
     """
 
     events: int
@@ -55,12 +55,12 @@ def post(port: int, deliveries: Sequence[Delivery], *, seconds: float = 60) -> P
     """Post deliveries over 32 connections until all are accepted or the time is over.
 
     Args:
-        port: of the producer.
-        deliveries: made beforehand, so that signing them costs nothing here.
-        seconds: no request is begun after so many.
+        port: port of the producer.
+        deliveries: prepared deliveries, so that signing costs nothing here.
+        seconds: time after which no request is started.
 
     Raises:
-        BrokenRun: an answer was not 202, or did not come.
+        BrokenRun: if an answer was not 202, or did not come.
     """
     signed = [(request(port, "/events", one.headers, one.body), one.events) for one in deliveries]
     return send(port, signed, seconds=seconds)
@@ -77,14 +77,14 @@ def send(
     """Send requests until all are answered or the time is over.
 
     Args:
-        port: of whoever answers.
-        requests: each with the number of its events.
-        connections: each carries one request after the other.
-        status: that each answer must have.
-        seconds: no request is begun after so many.
+        port: port of the server.
+        requests: requests, each with the number of its events.
+        connections: number of connections, each of which carries one request after the other.
+        status: status that each answer must have.
+        seconds: time after which no request is started.
 
     Raises:
-        BrokenRun: an answer had another status, or did not come.
+        BrokenRun: if an answer had another status, or did not come.
     """
     waiting = deque(requests)
     with selectors.DefaultSelector() as selector:
@@ -132,13 +132,13 @@ class _Connection:
     """A connection that carries one request after the other.
 
     Args:
-        port: of whoever answers.
-        selector: says when it can go on.
-        status: that each answer must have.
+        port: port of the server.
+        selector: reports when the connection can continue.
+        status: status that each answer must have.
 
     Attributes:
-        began: when its request was.
-        events: how many are in that.
+        began: start of the current request.
+        events: number of events in that request.
     """
 
     def __init__(self, port: int, selector: selectors.BaseSelector, status: int) -> None:
@@ -152,17 +152,17 @@ class _Connection:
         selector.register(self._socket, selectors.EVENT_READ, self)
 
     def begin(self, request: bytes, events: int) -> None:
-        """Send a request, or as much of it as is taken at once."""
+        """Send a request, or the part of it that the socket accepts at once."""
         self._unsent, self._answer, self.events = memoryview(request), b"", events
         self.began = time.monotonic()
         if not self._send():
             self._selector.modify(self._socket, selectors.EVENT_READ | selectors.EVENT_WRITE, self)
 
     def go_on(self) -> bool:
-        """Send what is left, read what came; tell whether the answer is there.
+        """Send the rest, read what has arrived, and return whether the answer is complete.
 
         Raises:
-            BrokenRun: it has another status, or the connection was closed before.
+            BrokenRun: if the answer has another status, or the connection was closed before its end.
         """
         if self._unsent and self._send():
             self._selector.modify(self._socket, selectors.EVENT_READ, self)
@@ -176,11 +176,11 @@ class _Connection:
         return _is_whole(self._answer, self._status)
 
     def close(self) -> None:
-        """End it."""
+        """Close the connection."""
         self._socket.close()
 
     def _send(self) -> bool:
-        """Send; tell whether all is sent."""
+        """Send; return whether everything is sent."""
         try:
             self._unsent = self._unsent[self._socket.send(self._unsent) :]
         except BlockingIOError:
@@ -189,10 +189,10 @@ class _Connection:
 
 
 def _is_whole(answer: bytes, status: int) -> bool:
-    """Tell whether an answer is there as a whole.
+    """Return whether an answer is complete.
 
     Raises:
-        BrokenRun: it has another status.
+        BrokenRun: if it has another status.
     """
     head = answer.find(END)
     if head < 0:
@@ -210,13 +210,13 @@ def _is_whole(answer: bytes, status: int) -> bool:
 
 
 def request(port: int, path: str, headers: Mapping[str, str], body: bytes) -> bytes:
-    """Return a POST as it is sent.
+    """Return a POST request as bytes.
 
     Args:
-        port: where to.
-        path: what is asked.
-        headers: beside those that every request has.
-        body: what is sent.
+        port: port of the server.
+        path: requested path.
+        headers: headers besides those of every request.
+        body: content of the request.
     """
     told = {
         "Host": f"{HOST}:{port}",

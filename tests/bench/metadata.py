@@ -1,8 +1,8 @@
-"""`python -m tests.bench.metadata`: the metadata synchronisation beside a plain serial reader.
+"""`python -m tests.bench.metadata`: the metadata synchronisation compared with a plain serial reader.
 
-The peer reads as python-redmine does: one call after the other on one kept-alive session, a hundred rows a page. It is
-written with plain requests here, so that the comparison needs no further dependency; like the library, it keeps what it
-reads in memory and checks nothing. Ours also compares with its cache and writes to its database.
+The peer reads as python-redmine does: one call after the other on one kept-alive session, a hundred rows per page. It
+uses plain requests here, so that the comparison needs no further dependency. Like the library, it keeps what it reads
+in memory and checks nothing. Ours also compares with its cache and writes to its database.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LISTS = (
 
 
 class PlainReader:
-    """Reads everything, one call after the other."""
+    """Reads everything in serial calls."""
 
     def __init__(self, stand_in: StandIn) -> None:
         self._session = requests.Session()
@@ -45,7 +45,7 @@ class PlainReader:
         self._base_url = stand_in.base_url
 
     def read(self) -> dict[str, int]:
-        """Return how many rows there are of each kind."""
+        """Return the number of rows of each kind."""
         users = self._paged("/users.json", "users")
         projects = self._paged("/projects.json", "projects")
         lists = [self._get(path) for path in LISTS]
@@ -74,7 +74,7 @@ class PlainReader:
 
 
 def ours(stand_in: StandIn, store: Store) -> tuple[float, dict[str, int]]:
-    """Return the seconds that a synchronisation takes, and what it read."""
+    """Return the seconds that a synchronisation takes, and the number of rows that it read."""
     client = TrackerClient(Target(stand_in.base_url, SecretStr(stand_in.api_key)))
     started = time.monotonic()
     result = sync_metadata(store, client)
@@ -83,7 +83,7 @@ def ours(stand_in: StandIn, store: Store) -> tuple[float, dict[str, int]]:
 
 
 def main() -> int:
-    """Measure and print; return 1 if both did not read the same."""
+    """Measure and print; return 1 if the two did not read the same."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.metadata", description=__doc__)
     parser.add_argument("--users", type=int, default=10_000)
     parser.add_argument("--projects", type=int, default=1_000)

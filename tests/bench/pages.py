@@ -89,7 +89,7 @@ FILLINGS = (
 
 @contextmanager
 def large_console(started: Servers, fillings: Sequence[str] = FILLINGS) -> Iterator[tuple[Database, Load]]:
-    """Serve the console of a large organisation; yield its database, and what loads the page of an address."""
+    """Serve the console of a large organisation; yield its database, and a function that loads an address."""
     url = started.postgres.create_database("pages")
     database = Database(url)
     upgrade(database)
@@ -147,7 +147,7 @@ def _signed_in(console: Served) -> requests.Session:
 
 
 def _load(console: Served, visitor: requests.Session, address: str) -> Loaded:
-    """Return the median in milliseconds, and the size in kilobytes; a search may find nothing, or lead on."""
+    """Return the median in milliseconds, and the size in kilobytes; a search may find nothing, or redirect."""
     headers = {"Authorization": f"Bearer {TOKEN}"} if address.startswith("/api/") else {}
     took, size = [], 0
     for _ in range(TIMES + 1):

@@ -1,4 +1,4 @@
-"""The peer as a side: one endpoint, Celery workers with Celery's defaults."""
+"""The peer as a side: one endpoint, and Celery workers with Celery's defaults."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Plain(Side):
         self._env = {"PLAIN_CONFIG": json.dumps(config)}
 
     def set_up(self) -> None:
-        """Make the tables; the same links and people as deskbridge has."""
+        """Create the tables, with the same mappings and people as deskbridge has."""
         Base.metadata.create_all(self.engine)
         with Session(self.engine) as session, session.begin():
             for link in load_samples().installation.links:
@@ -55,14 +55,14 @@ class Plain(Side):
         self.producers.append(child)
 
     def start_worker(self, calls: int | None = None) -> None:
-        """Start one."""
+        """Start a worker."""
         number = len(self.workers)
         options = ["--pool", "threads", "--concurrency", str(calls or THREADS), "--loglevel", "INFO"]
         command = ["celery", "-A", "tests.bench.peer.tasks", "worker", "-n", f"plain{number}@%h", *options]
         self.workers.append(self._start(f"worker-{number}", command, self._env))
 
     def accepted(self) -> int:
-        """Return how many messages wait."""
+        """Return how many messages are waiting."""
         return self.waiting_messages()
 
     def forget(self) -> None:

@@ -1,7 +1,7 @@
-"""A million rows in each table; what is asked all the time must not read them all.
+"""A million rows in each table; frequent queries must not read all of them.
 
-Each question is timed over ten thousand rows and over a million, on PostgreSQL, and its plan is looked at: the ratio is
-what a hundred times the rows cost. Sweeping, pruning and looking at events and traces must stay as quick as they were.
+Each query is timed over ten thousand rows and over a million, on PostgreSQL, and its plan is checked. The ratio shows
+the cost of a hundred times the rows. The sweep, pruning and the lists of events and ticket history must stay fast.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FEW, MANY = 10_000, 1_000_000
 WORST_RATIO = 10.0
 BATCH = 1000
 MOST_IN_VAIN = 20_000
-"""Rows that a question may look at and pass over; every tenth event of a million is more."""
+"""Rows that a query may read and discard; every tenth event of a million would be more."""
 TIMES = 5
 AT = "now() - interval '200 days' + i * interval '200 days' / :many"
 
@@ -62,7 +62,7 @@ FILLINGS = {
     "task_time_link": LEDGER.format(table="task_time_link", key="task_id, ticket_id", values="i, i / 3"),
     "ticket_state": STATES,
 }
-"""By large table; the one that takes longest comes first."""
+"""By large table; the slowest one to fill comes first."""
 
 AT_ONCE = 2
 
@@ -91,12 +91,12 @@ QUESTIONS: dict[str, Question] = {
 
 @dataclass(frozen=True)
 class Figure:
-    """One question.
+    """The figures of one query.
 
     Attributes:
-        few_ms: over FEW rows.
-        many_ms: over all rows.
-        scans: large tables that are read as a whole, and rows that are read in vain.
+        few_ms: milliseconds over FEW rows.
+        many_ms: milliseconds over all rows.
+        scans: large tables that are read in full, and numbers of rows that are read and discarded.
     """
 
     question: str
@@ -106,23 +106,23 @@ class Figure:
 
     @property
     def ratio(self) -> float:
-        """What the further rows cost."""
+        """How many times longer the query takes over many rows."""
         return self.many_ms / self.few_ms
 
     @property
     def is_met(self) -> bool:
-        """Whether it stays as quick."""
+        """Whether the query stays fast."""
         return not self.scans and self.ratio <= WORST_RATIO
 
 
 def measure(database: Database, many: int) -> list[Figure]:
-    """Fill an empty database and put every question, over few and over many rows."""
+    """Fill an empty database and run every query, over few and over many rows."""
     upgrade(database)
     return figures(*growing(database, many, lambda: ask(database)))
 
 
 def growing(database: Database, many: int, take: Callable[[], T]) -> tuple[T, T]:
-    """Fill the large tables of a database; return what was taken over few rows, and over many."""
+    """Fill a database's large tables; return what `take` returns over few rows, and over many."""
     fill(database, 1, min(FEW, many), many)
     few = take()
     fill(database, FEW + 1, many, many)
@@ -130,12 +130,12 @@ def growing(database: Database, many: int, take: Callable[[], T]) -> tuple[T, T]
 
 
 def ask(database: Database) -> dict[str, Asked]:
-    """Put every question; return its milliseconds, and which large tables were read as a whole."""
+    """Run every query; return its milliseconds, and which large tables were read in full."""
     return {name: _ask(database, question) for name, question in QUESTIONS.items()}
 
 
 def figures(few: dict[str, Asked], many: dict[str, Asked]) -> list[Figure]:
-    """Return what the questions took over few rows and over many, and what was read over many."""
+    """Return the figure of each query: over few rows and over many, with what was read over many."""
     return [Figure(name, few[name][0], *asked) for name, asked in many.items()]
 
 
@@ -156,7 +156,7 @@ def fill(database: Database, first: int, last: int, many: int) -> None:
 
 
 def _ask(database: Database, question: Question) -> Asked:
-    """Return the quickest of some tries in milliseconds, and which large tables are read as a whole."""
+    """Return the fastest of several runs in milliseconds, and which large tables are read in full."""
     store, statements = Store(database), list[tuple[str, Any]]()
 
     def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
@@ -175,7 +175,7 @@ def _ask(database: Database, question: Question) -> Asked:
 
 
 def _scans(database: Database, statements: list[tuple[str, Any]]) -> tuple[str, ...]:
-    """Return what in the plans reads a large table as a whole, by itself or through an index."""
+    """Return the large tables that the plans read in full, and numbers of rows that they read and discard."""
     found = set()
     with database.engine.connect() as connection:
         cursor = connection.connection.cursor()

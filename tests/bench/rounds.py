@@ -1,4 +1,4 @@
-"""One round of each measure. Every round is verified: a figure of a broken run is an error, not a figure."""
+"""One round of each measure. Every round is verified: a broken run raises an error instead of giving a figure."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ QUERY = "/time_entries.json?limit=1"
 
 
 def accept(side: Side, events: Batch, per_request: int, seconds: float) -> Posted:
-    """Have a side accept events; its workers are not running.
+    """Have a side accept events while its workers are not running.
 
     Args:
-        side: its producer runs.
-        events: more than it can accept in the time.
-        per_request: 1, or the length of the arrays that are posted.
-        seconds: how long to post.
+        side: side whose producer is running.
+        events: more events than it can accept in that time.
+        per_request: 1, or the length of the posted arrays.
+        seconds: duration of posting.
 
     Raises:
-        BrokenRun: it does not have what it accepted.
+        BrokenRun: if it has not stored exactly what it accepted.
     """
     posted = post(side.port, events.deliveries(per_request), seconds=seconds)
     side.wait_until_notified()
@@ -44,7 +44,7 @@ def accept(side: Side, events: Batch, per_request: int, seconds: float) -> Poste
 def load(side: Side, stand_in: StandIn, events: Batch) -> None:
     """Have a side accept events while its workers are frozen.
 
-    The tracker forgets what was synced before: to be asked how much it holds would take longer from round to round.
+    The tracker forgets earlier rounds first: otherwise counting its time entries would take longer in each round.
     """
     stand_in.forget()
     side.freeze_workers()
@@ -53,15 +53,15 @@ def load(side: Side, stand_in: StandIn, events: Batch) -> None:
 
 
 def sync(side: Side, stand_in: StandIn, events: Batch) -> float:
-    """Let the workers go on; return the events per second until the tracker held every time entry.
+    """Resume the workers; return the events per second until the tracker held every time entry.
 
     Args:
-        side: loaded with `events`.
+        side: side that has accepted `events`.
         stand_in: the tracker.
-        events: what was loaded.
+        events: events to sync.
 
     Raises:
-        BrokenRun: the tracker does not hold each event exactly once, or not in time.
+        BrokenRun: if the tracker does not hold each event exactly once, or not in time.
     """
     address = urlsplit(stand_in.base_url)
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=30)
@@ -86,7 +86,7 @@ def first_time_entry(side: Side, stand_in: StandIn, waiting: Batch) -> None:
     """Start a worker and wait until the tracker holds the time entry of a batch.
 
     Raises:
-        BrokenRun: it does not, in time.
+        BrokenRun: if it does not in time.
     """
     side.start_worker()
     ends = time.monotonic() + SYNC_TIMEOUT_S
@@ -97,18 +97,18 @@ def first_time_entry(side: Side, stand_in: StandIn, waiting: Batch) -> None:
 
 
 def one_at_a_time(side: Side, stand_in: StandIn, size: int) -> float:
-    """Return the milliseconds from posting an event until the request that made its time entry reached the tracker.
+    """Return the milliseconds from posting an event to the request that creates its time entry.
 
-    The tracker notes when a request reaches it. To ask it all the while would give the answer in steps of how often it
-    is asked, and take the processor from those who are measured.
+    The tracker records when a request arrives. Polling it all the time would limit the precision to the interval, and
+    would take processor time from the measured processes.
 
     Args:
-        side: nothing waits there.
+        side: side with an empty backlog.
         stand_in: the tracker.
-        size: how many events; what is returned is the median.
+        size: number of events, of which the median is returned.
 
     Raises:
-        BrokenRun: the tracker does not hold each event exactly once, or not in time.
+        BrokenRun: if the tracker does not hold each event exactly once, or not in time.
     """
     stand_in.forget()
     events, posted = batch(size), list[float]()
@@ -125,7 +125,7 @@ def one_at_a_time(side: Side, stand_in: StandIn, size: int) -> float:
 
 
 def _time_entries(stand_in: StandIn) -> list[float]:
-    """Return when each request that made a time entry reached the tracker, after a moment in which it is left alone."""
+    """Return the arrival times of the requests that created time entries, after a pause without polling."""
     time.sleep(LEFT_ALONE_S)
     return [
         one["at"]
@@ -135,7 +135,7 @@ def _time_entries(stand_in: StandIn) -> list[float]:
 
 
 def warm_up(side: Side, stand_in: StandIn, size: int) -> None:
-    """Open every thread's connections and make the people members, so that no round pays for it."""
+    """Open every thread's connections and create the memberships, so that no round includes that cost."""
     events = batch(size)
     post(side.port, events.deliveries(50))
     _wait_until_done(side, stand_in, events)
@@ -151,7 +151,7 @@ def _wait_until_done(side: Side, stand_in: StandIn, events: Batch) -> None:
 
 
 def _wait_until_idle(side: Side) -> None:
-    """Wait until nothing is left to do: the last links are stored after the tracker's last answer."""
+    """Wait until no work is left: the last links are stored after the tracker's last answer."""
     deadline = time.monotonic() + SYNC_TIMEOUT_S
     while side.accepted() or side.waiting_messages():
         if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""What both sides share: one PostgreSQL, one Redis, one mock Redmine."""
+"""The servers that both sides share: one PostgreSQL, one Redis, one mock Redmine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deploy.embedded.postgres import PostgresServer
 from deploy.embedded.redis import RedisServer
 from deploy.sandbox.tracker.control import StandIn
 
-# status_id is honoured on creation, so that neither side has a reason for a PUT: both make the same calls.
+# The mock accepts status_id on creation, so neither side needs a PUT: both make the same calls.
 STAND_IN = ("--new-issue-statuses", "--max-hours-per-day", "0")
 
 
@@ -33,13 +33,13 @@ class Servers:
         return Redis.from_url(self.redis.database_url(number), decode_responses=True)
 
     def latency(self, milliseconds: float) -> None:
-        """Have the tracker take so long for each answer."""
+        """Set the tracker's latency for each answer."""
         self.stand_in.settings(latency_ms=milliseconds)
 
 
 @contextmanager
 def servers() -> Iterator[Servers]:
-    """Start them, set up as in production: commits reach the disk, Redis keeps its append-only file."""
+    """Start the servers with production settings: commits reach the disk, Redis keeps its append-only file."""
     directory = Path(tempfile.mkdtemp(prefix="deskbridge-bench-"))
     directory.chmod(0o755)  # PostgreSQL may run as another account
     with ExitStack() as stack:

@@ -25,7 +25,7 @@ class Side(ABC):
     """Deskbridge, or its peer.
 
     Args:
-        servers: what both share; each side has a database of its own in PostgreSQL and in Redis.
+        servers: servers that both sides share; each side has a database of its own in PostgreSQL and in Redis.
     """
 
     name: str
@@ -44,31 +44,31 @@ class Side(ABC):
 
     @abstractmethod
     def set_up(self) -> None:
-        """Make the tables, configure the tracker, link the entity."""
+        """Create the tables, configure the tracker, map the entity."""
 
     @abstractmethod
     def start_producer(self) -> None:
-        """Start what accepts events; return once it answers."""
+        """Start the process that accepts events; return once it answers."""
 
     @abstractmethod
     def start_worker(self, calls: int | None = None) -> None:
-        """Start one process that forwards them.
+        """Start one process that forwards events.
 
         Args:
-            calls: that it makes at once; None: its default.
+            calls: number of concurrent calls; None uses the default.
         """
 
     def start_workers(self, calls: int | None = None) -> None:
-        """Start what forwards them, as far as it does not run."""
+        """Start the workers that are not yet running."""
         while len(self.workers) < WORKERS:
             self.start_worker(calls)
 
     def stop_producers(self) -> None:
-        """End what takes events."""
+        """Stop the processes that accept events."""
         self._end(self.producers)
 
     def stop_workers(self) -> None:
-        """End what forwards them."""
+        """Stop the processes that forward events."""
         self._end(self.workers)
 
     def _end(self, some: list[Child]) -> None:
@@ -79,33 +79,33 @@ class Side(ABC):
 
     @abstractmethod
     def accepted(self) -> int:
-        """Return how many events are kept and not yet forwarded."""
+        """Return how many events are stored and not yet forwarded."""
 
     @abstractmethod
     def forget(self) -> None:
-        """Forget what was accepted."""
+        """Delete the accepted events."""
 
     def freeze(self) -> None:
-        """Stop every process where it is; it costs nothing until `thaw`."""
+        """Suspend every process; it costs nothing until `thaw`."""
         for child in [*self.producers, *self.workers]:
             child.send_signal(signal.SIGSTOP)
 
     def freeze_workers(self) -> None:
-        """Stop the workers alone, to load what they will find when they go on."""
+        """Suspend only the workers, so that events accumulate until they resume."""
         for child in self.workers:
             child.send_signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let every process go on."""
+        """Resume every process."""
         for child in [*self.producers, *self.workers]:
             child.send_signal(signal.SIGCONT)
 
     def waiting_messages(self) -> int:
-        """Return how many messages wait in the queues."""
+        """Return how many messages are waiting in the queues."""
         return sum(self.redis.llen(key) for key in self._lists())
 
     def wait_until_notified(self) -> None:
-        """Wait until the number of waiting messages stands still."""
+        """Wait until the number of waiting messages no longer changes."""
         before, still = -1, 0
         while still < 3:
             now = self.waiting_messages()
@@ -119,14 +119,14 @@ class Side(ABC):
             self.redis.delete(key)
 
     def stop(self) -> None:
-        """End every process."""
+        """Stop every process."""
         self.thaw()
         self.processes.stop()
         self.engine.dispose()
         self.redis.close()
 
     def log_ends(self) -> str:
-        """Return the end of every process's log, for a broken run."""
+        """Return the last lines of every process's log, to diagnose a broken run."""
         return "\n".join(
             f"--- {self.name} {child.name}\n{child.log_tail()}" for child in [*self.producers, *self.workers]
         )

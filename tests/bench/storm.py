@@ -1,6 +1,6 @@
-"""`python -m tests.bench.storm`: whether a storm on one ticket leaves the others alone (fairness).
+"""`python -m tests.bench.storm`: whether a storm on one ticket leaves the others unaffected (fairness).
 
-A thousand updates of one ticket within a second, while others log hours; and one event that comes ten thousand times.
+One ticket gets a thousand updates within a second while others log hours; then ten of its events come 1,000 times.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.support.events import task, task_event, ticket, ticket_event
 LATENCY_MS = 20.0
 UPDATES, OTHERS, EVERY_S, REDELIVERIES = 1000, 100, 0.03, 10_000
 STORMY = 1
-"""The ticket of the storm."""
+"""Id of the ticket with the storm."""
 
 PATIENCE_S = 60.0
 WAITED = text("""
@@ -38,7 +38,7 @@ def measure() -> dict[str, Any]:
     """Take the figures.
 
     Raises:
-        BrokenRun: something was not forwarded.
+        BrokenRun: if something was not forwarded.
     """
     with ExitStack() as stack:
         shared = stack.enter_context(servers())
@@ -49,7 +49,7 @@ def measure() -> dict[str, Any]:
         side.start_workers()
         warm_up(side, shared.stand_in, 100)
         shared.latency(LATENCY_MS)
-        # the ticket of the storm has an issue, which the updates are for
+        # the ticket of the storm has an issue, to which the updates apply
         one = task_event(of_ticket=ticket(STORMY, title="before"), of_task=task(STORMY))
         post(side.port, [signed(one, 1)])
         _wait(side)
@@ -83,7 +83,7 @@ def main() -> None:
 
 
 def _storm() -> list[Delivery]:
-    """Return the updates, ten in a request, as of a helpdesk that gathers them: each with another status."""
+    """Return the updates, ten per request, as a help desk that batches them sends them: each changes the status."""
     made = [
         ticket_event(number / 60, of_ticket=ticket(STORMY, title=f"update {number}", status=1 + number % 3))
         for number in range(1, UPDATES + 1)
@@ -92,7 +92,7 @@ def _storm() -> list[Delivery]:
 
 
 def _others(side: Deskbridge) -> float:
-    """Have other tickets' hours logged, one after the other; return the 95th percentile of what each took, in ms."""
+    """Log hours for other tickets, one after the other; return the 95th percentile of their durations in ms."""
     events = batch(OTHERS)
     for delivery in events.deliveries(1):
         post(side.port, [delivery])

@@ -1,7 +1,7 @@
-"""What active templates add to an event: processor time beside an installation without them.
+"""What active templates add to an event: processor time compared with an installation without them.
 
-Two installations sync events in turn inside this process, with real PostgreSQL and Redis and a tracker that answers at
-once. The second has active default templates for issues and time entries.
+Two installations sync events in turn within this process, with real PostgreSQL and Redis and a tracker without
+latency. The second has active default templates for issues and time entries.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ REDIS_NUMBERS = (5, 6)
 
 @dataclass(frozen=True)
 class Size:
-    """How many rounds are taken, and how many events each installation syncs in one."""
+    """How many rounds are measured, and how many events each installation syncs in a round."""
 
     rounds: int
     events: int
@@ -44,13 +44,13 @@ QUICK = Size(rounds=1, events=3)
 
 
 def measure(size: Size, servers: Servers, results: Results) -> None:
-    """Note the median milliseconds of an event in each round, with templates and without.
+    """Record the median milliseconds of an event in each round, with templates and without.
 
     Raises:
-        BrokenRun: an event was not synced, or a template was not used.
+        BrokenRun: if an event was not synced, or a template was not used.
     """
     with _bridges(servers) as bridges:
-        _sync(servers, bridges, size.events)  # makes members, connections and imports, which are made once
+        _sync(servers, bridges, size.events)  # incurs the one-time costs: memberships, connections, imports
         if [_uses_templates(one) for one in bridges] != [False, True]:
             raise BrokenRun("a template was not used, or one was used that is not active")
         for _ in results.numbers(size.rounds):
@@ -61,7 +61,7 @@ def measure(size: Size, servers: Servers, results: Results) -> None:
 
 @contextmanager
 def _bridges(servers: Servers) -> Iterator[list[Bridge]]:
-    """Make two installations on one tracker, the second with active templates."""
+    """Create two installations on one tracker, the second with active templates."""
     structlog.configure(processors=[_drop])
     stand_in, made = servers.stand_in, []
     with ExitStack() as stack:
@@ -98,7 +98,7 @@ def _sync(servers: Servers, bridges: list[Bridge], size: int) -> tuple[float, fl
 
 
 def _uses_templates(bridge: Bridge) -> bool:
-    """Tell whether the trace names bodies that were made from templates, and no template that failed."""
+    """Return whether the ticket history names bodies from templates, and no failed template."""
     with bridge.store.database.transaction() as session:
         codes = set(session.scalars(select(TraceStep.code)))
     return What.BODY_FROM_TEMPLATE.value in codes and What.TEMPLATE_FAILED.value not in codes

@@ -1,4 +1,4 @@
-"""The benchmark runs and judges each gate in one screen; what the figures are is `make bench`'s."""
+"""The benchmark runs, judges each gate and fits in one screen; `make bench` checks the figures themselves."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def _note(results: Results, name: str, gate: Gate, share_of_bound: float = 1) -> None:
-    """Note what meets a gate exactly, or a share of it."""
+    """Record figures that meet a gate exactly, or at a multiple of its bound."""
     results.note(name, PEER, 2.0)
     results.note(name, OURS, gate.bound * share_of_bound * (2 if gate.ratio else 1))
 
 
 def _noted(missed: str | None = None) -> Results:
-    """Return results that meet every gate but one."""
+    """Return results that meet every gate, except the one that is to be missed."""
     results = Results()
     for name, gate in GATES.items():
         worse = 0.9 if gate.at_least else 1.1

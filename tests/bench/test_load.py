@@ -1,4 +1,4 @@
-"""The load generator counts what was accepted, and nothing else; whatever is not 202 ends the run, with its words."""
+"""The load generator counts only accepted events; any answer but 202 ends the run and is quoted in the error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SMALL = Delivery(b"{}", {"webhook-id": "two"}, 1)
 
 @contextmanager
 def answering(*pieces: bytes) -> Iterator[tuple[int, list[bytes]]]:
-    """Serve connections that answer each request with these pieces; yield the port, and what was asked."""
+    """Serve connections that answer each request with these pieces; yield the port, and the received requests."""
     asked: list[bytes] = []
     listener = socket.create_server(("127.0.0.1", 0), backlog=CONNECTIONS)
 

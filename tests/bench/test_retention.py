@@ -1,4 +1,4 @@
-"""What is asked all the time reads no large table as a whole; a million rows and the ratios are `make bench-long`'s."""
+"""No frequent query reads a large table in full; `make bench-long` tests a million rows and the ratios."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.promise("OPS-09")
 def test_no_question_of_every_day_reads_a_whole_table(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tests.bench.retention.BATCH", 100)  # of fewer rows a smaller part
+    monkeypatch.setattr("tests.bench.retention.BATCH", 100)  # a smaller batch, since there are fewer rows
     database = Database(postgres_url)
     figures = measure(database, 60_000)
     database.close()

@@ -1,4 +1,4 @@
-"""What both sides are given: signed requests, and events of distinct tickets with one Done ticket task each."""
+"""The input of both sides: signed requests, and events of distinct tickets with one Done ticket task each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Delivery:
     Attributes:
         body: its body.
         headers: its headers, the signature included.
-        events: how many events it holds.
+        events: number of events in it.
     """
 
     body: bytes
@@ -40,18 +40,18 @@ class Delivery:
 
 @dataclass(frozen=True)
 class Batch:
-    """Events of distinct tickets; each must become one issue with one time entry.
+    """Events of distinct tickets; each must result in one issue with one time entry.
 
     Attributes:
-        name: part of every subject, to find them again on the tracker.
-        events: as the helpdesk makes them.
+        name: part of every subject, to find the issues on the tracker.
+        events: events as the help desk creates them.
     """
 
     name: str
     events: list[dict[str, Any]]
 
     def deliveries(self, per_request: int) -> list[Delivery]:
-        """Return them as signed requests: single events, or arrays of `per_request`."""
+        """Return the events as signed requests: single events, or arrays of `per_request`."""
         if per_request == 1:
             return [signed(event, 1) for event in self.events]
         starts = range(0, len(self.events), per_request)
@@ -59,7 +59,7 @@ class Batch:
         return [signed(array, len(array)) for array in arrays]
 
     def differences(self, state: dict[str, list[dict[str, Any]]]) -> list[str]:
-        """Compare with what the mock Redmine holds; an empty list means: each once, by the right person."""
+        """Compare with the mock Redmine's objects; an empty list means each exists once, by the right person."""
         marker = f"[{self.name}]"
         issues = [issue for issue in state["issues"] if issue["subject"].startswith(marker)]
         ours = {issue["id"]: issue for issue in issues}
@@ -79,7 +79,7 @@ class Batch:
 
 
 def batch(size: int) -> Batch:
-    """Return a batch of tickets that no other batch has."""
+    """Return a batch of tickets that are in no other batch."""
     number = next(_batches)
     name = f"batch {number}"
     return Batch(name, [_event(name, number * MOST_EVENTS + index) for index in range(1, size + 1)])
@@ -92,11 +92,11 @@ def _event(name: str, ident: int) -> dict[str, Any]:
 
 
 def signed(content: dict[str, Any] | Sequence[dict[str, Any]], events: int) -> Delivery:
-    """Return a signed request, of a delivery id that no other has.
+    """Return a signed request with a unique delivery id.
 
     Args:
-        content: an event, or several.
-        events: how many.
+        content: one event, or several.
+        events: number of events in it.
     """
     webhook_id = f"bench-{next(_requests)}"
     now = datetime.now(UTC)

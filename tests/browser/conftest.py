@@ -1,4 +1,4 @@
-"""The console in a real chromium: Debian's, through Playwright. Without one: skipped on a laptop, failed in CI."""
+"""The console in Debian's Chromium, through Playwright. Without it the tests are skipped; in CI they fail."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tests.support.bridge import Bridge
 from tests.support.serving import Served
 
 PASSWORD = "correct horse battery staple"
-SLOW_MS = 60_000  # what waits for the tracker, or for a page to renew itself
-SOON_MS = 30_000  # everything else: a browser and what it asks share a machine that does other things, too
+SLOW_MS = 60_000  # for steps that wait for the tracker, or for a page to refresh itself
+SOON_MS = 30_000  # for everything else: the browser and the servers share a busy machine
 expect.set_options(timeout=SOON_MS)
 CHROMIUMS = ("chromium-headless-shell", "chromium")
 FOUND = next((path for name in CHROMIUMS if (path := shutil.which(name))), None)
@@ -29,7 +29,7 @@ pytest_plugins = ["tests.integration.conftest"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip these tests where no chromium is, unless CI says that there has to be one."""
+    """Skip these tests if there is no Chromium, except in CI, where they must run."""
     if FOUND or os.environ.get("CI"):
         return
     for item in items:
@@ -39,19 +39,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args() -> dict[str, Any]:
-    """Launch Debian's chromium."""
+    """Launch Debian's Chromium."""
     return {"executable_path": FOUND, "args": ["--no-sandbox"]}
 
 
 @pytest.fixture(autouse=True)
 def _calls_beside_playwright(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a test call the tracker: Playwright runs a loop in this thread, which may stand still meanwhile."""
+    """Let a test call the tracker although Playwright runs a loop in this thread; that loop may block meanwhile."""
     monkeypatch.setattr("shared.tracker.portal._is_on_a_loop", lambda: False)
 
 
 @pytest.fixture
 def console(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    """A console over the bridge of the test, with an administrator, an operator and a viewer."""
+    """A console for the test's bridge, with an administrator, an operator and a viewer."""
     monkeypatch.setattr(
         argon2, "PasswordHasher", partial(argon2.PasswordHasher, time_cost=1, memory_cost=8, parallelism=1)
     )
@@ -68,7 +68,7 @@ def console(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]
 
 @pytest.fixture
 def page(browser: Any, console: Served) -> Iterator[Any]:
-    """A page on which any message in the browser's console, such as of its policy, fails the test."""
+    """A page; any message in the browser's console, such as a policy violation, fails the test."""
     said: list[str] = []
     context = browser.new_context(base_url=console.base_url)
     page = context.new_page()
@@ -76,13 +76,13 @@ def page(browser: Any, console: Served) -> Iterator[Any]:
     page.on("pageerror", lambda error: said.append(str(error)))
     yield page
     context.close()
-    # the browser tells by itself of each answer that is an error, also of those that a test is about
+    # the browser logs every error response by itself, including those that a test provokes
     assert [one for one in said if "the server responded with a status of" not in one] == []
 
 
 @pytest.fixture
 def sign_in(page: Any) -> Any:
-    """Return what signs somebody in."""
+    """Return a function that signs in as an account."""
 
     def sign_in(name: str = "administrator") -> None:
         page.goto("/console/sign-in")

@@ -1,4 +1,4 @@
-"""Every page of the console, and something on each of them."""
+"""Every page of the console, and data for each of them to show."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PAGES = (
 
 
 def filled(bridge: Bridge, stand_in: StandIn) -> None:
-    """Have a ticket that is synchronised, hours of a stranger on it, one that failed, and one that waits."""
+    """Create a synced ticket that also has a stranger's hours, a failed ticket, and one on hold."""
     stand_in.settings(required_custom_fields=[2])
     bridge.forward(task_event())
     for number in (4712, 4713):
@@ -59,7 +59,7 @@ def filled(bridge: Bridge, stand_in: StandIn) -> None:
 
 
 def serious(found: Any) -> list[Any]:
-    """Return what axe found that keeps somebody from using a page."""
+    """Return the violations found by axe that make a page unusable for someone."""
     return [
         (one["id"], [node["html"][:160] for node in one["nodes"]][:3])
         for one in found.response["violations"]

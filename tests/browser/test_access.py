@@ -1,4 +1,4 @@
-"""A token is copied exactly as it is, and loading its page again does no harm."""
+"""A token is shown once and copied exactly, and reloading its page does not create another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person whose hours are under another name is mapped, and gets them all, on one page; the month's report agrees."""
+"""A person whose hours are under another name is mapped and gets them on one page; the monthly report agrees."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_stranger_is_mapped_and_given_their_hours(
 
 
 def look(page: Any, name: str) -> None:
-    """Take a picture if somebody wants to look at it."""
+    """Take a screenshot if a folder for pictures is set."""
     if folder := os.environ.get("DESKBRIDGE_TEST_PICTURES"):
         page.set_viewport_size({"width": 1280, "height": 800})
         page.screenshot(path=f"{folder}/{name}.png")

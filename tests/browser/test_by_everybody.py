@@ -1,4 +1,4 @@
-"""By keyboard alone, magnified, and with the colours of the system."""
+"""The console works by keyboard alone, at 200 %, with the system's colours, and without motion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.events import task_event
 
 
 def tab_to(page: Any, name: str) -> None:
-    """Press Tab until something with that name has the focus; everything there can be reached so."""
+    """Press Tab until an element with that name has the focus, which must be visible."""
     for _ in range(60):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.textContent.trim()") == name:
@@ -66,9 +66,9 @@ def test_tab_leaves_the_editor_of_templates(page: Any, sign_in: Any) -> None:
 def test_twice_as_large_nothing_is_cut_off(
     page: Any, sign_in: Any, bridge: Bridge, stand_in: Any, how: str
 ) -> None:
-    """At 200 % of 1280 pixels a page is 640 wide; a browser can also be told to enlarge the text alone.
+    """At 200 %, a window of 1280 pixels is 640 wide; a browser can also enlarge only the text.
 
-    Then widths in `rem` count double, too: 780 pixels are on the narrow side of 50rem either way.
+    Then widths in `rem` double, too: 780 pixels are on the narrow side of 50rem in both cases.
     """
     filled(bridge, stand_in)
     page.set_viewport_size({"width": 640 if how == "page" else 780, "height": 400})

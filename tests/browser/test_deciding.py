@@ -1,4 +1,4 @@
-"""A person decides on what is on hold: a typed number is compared first, and a mistake is taken back."""
+"""A person decides on a creation on hold: a typed number is compared first, and a wrong decision is undone."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_wrong_number_is_seen_before_it_does_anything_and_a_wrong_choice_is_ta
     page.get_by_role("button", name="It is #1: adopt it").click()
     assert state_of(bridge) == (LedgerState.ON_HOLD, None), "the dialog asks once more"
     page.get_by_role("dialog").get_by_role("button", name="It is #1: adopt it").click()
-    # the page takes its note off the address
+    # the page removes its note from the address
     expect(page).to_have_url(re.compile(r"/console/tickets/4711(\?|$)"))
     expect(page.get_by_text("adopt issue #1").first).to_be_visible()
     assert state_of(bridge) == (LedgerState.LINKED, 1)

@@ -1,4 +1,4 @@
-"""Every page in both widths, both schemes and both languages: nothing serious to axe, nothing wider than the window."""
+"""Every page in two widths, two schemes and two languages: axe finds nothing serious, nothing overflows the window."""
 
 from __future__ import annotations
 

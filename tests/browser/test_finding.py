@@ -1,4 +1,4 @@
-"""Whatever a person looks for is found from every page, and fifteen events stand in the first screen."""
+"""Every page leads to what a person searches for, and the first screen shows fifteen events."""
 
 from __future__ import annotations
 

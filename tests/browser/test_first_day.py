@@ -1,4 +1,4 @@
-"""The whole way: from the first sign-in of an empty installation to a ticket that broke and was fixed."""
+"""The whole journey: from the first sign-in on an empty installation to a ticket that failed and was fixed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.events import task_event
 
 
 def emptied(bridge: Bridge) -> None:
-    """Take away what tests begin with: configuration, link and cache."""
+    """Remove the configuration, mappings and cache that tests start with."""
     with bridge.store.database.transaction() as session:
         for model in (PluginConfigRecord, EntityMappingRow, TrackerUser, MetadataRow, MetadataRun):
             session.execute(delete(model))
@@ -50,7 +50,7 @@ def test_from_the_first_sign_in_to_a_ticket_that_broke_and_was_fixed(
     page.get_by_label("API key").fill(stand_in.api_key)
     page.get_by_role("button", name="Save").first.click()
     expect(page.get_by_text("Saved.")).to_be_visible()
-    expect(page).to_have_url(re.compile("/console/doctor"))  # where the way to the settings began
+    expect(page).to_have_url(re.compile("/console/doctor"))  # the page from which the settings were opened
     page.get_by_role("navigation", name="Pages").get_by_role("link", name="Settings").click()
     page.get_by_role("button", name="Read now").click()
     expect(page.get_by_text("Metadata read.")).to_be_visible(timeout=SLOW_MS)

@@ -1,4 +1,4 @@
-"""Forms in the browser: errors are seen, nothing is lost or sent twice, and many changes are listed first."""
+"""Forms in the browser: errors are visible, no input is lost or sent twice, and bulk changes are listed first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RED = "rgb(163, 18, 31)"
 
 
 def left_with_a_question(page: Any, path: str) -> list[str]:
-    """Leave the page; return the kinds of dialogs that asked first."""
+    """Leave the page; return the kinds of dialogs that were shown before."""
     asked: list[str] = []
 
     def stay(dialog: Any) -> None:

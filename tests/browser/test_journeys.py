@@ -1,4 +1,4 @@
-"""What people do with the console, step by step, as they see it."""
+"""The tasks that people do with the console, step by step, as they see them."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_a_held_issue_is_compared_and_resolved(
     told = "Nothing is created" if verdict == "adopt" else "Creates it again in Redmine."
     expect(page.get_by_role("dialog")).to_contain_text(told)
     page.get_by_role("dialog").get_by_role("button", name=label).click()
-    # the page takes its note off the address
+    # the page removes its note from the address
     expect(page).to_have_url(re.compile(r"/console/tickets/4711(\?|$)"))
     bridge.sync()
     expect(page.get_by_role("heading", name="Everything is in Redmine")).to_be_visible(timeout=SLOW_MS)

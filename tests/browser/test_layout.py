@@ -1,4 +1,4 @@
-"""Room and reach: the editor beside its preview, headers that say something, and targets that a finger hits."""
+"""Layout: the editor is beside its preview, every header has text, and targets are large enough for a finger."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SMALL = """sentence => [...document.querySelectorAll('a, button, summary, select
   .filter(([one, box]) => box.width && (box.height < 24 || (box.width < 24 && one.matches('input, button'))))
   .map(([one, box]) => `${one.tagName} ${one.textContent.trim().slice(0, 30)} ${box.width}x${box.height}`)"""
 SENTENCE = "p a, li:not(nav li) a, dd a, dt a, .say a, bdi a, .hint a, .check input"
-"""Links within a sentence: these have the height of its line (WCAG 2.5.8)."""
+"""Links within a sentence, which are only as high as its line (WCAG 2.5.8)."""
 
 EMPTY = (
     "[...document.querySelectorAll('th')].filter(one => !one.textContent.trim()).map(one => one.outerHTML)"

@@ -1,4 +1,4 @@
-"""Pages that renew themselves: what somebody uses stays, and what is around it and in it is new."""
+"""Pages that refresh themselves: the element in use stays, its content and its surroundings are updated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.events import task_event
 
 
 def another(bridge: Bridge, ticket_id: int) -> None:
-    """Have another ticket come in, which waits."""
+    """Receive an event of another ticket, which stays pending."""
     one = task_event()
     one["ticket"]["id"], one["task"]["id"] = ticket_id, ticket_id * 10
     bridge.receive(one)

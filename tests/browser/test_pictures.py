@@ -1,4 +1,4 @@
-"""The pictures of README.md and docs/reference/console-pages.md are of a real run: `make pictures` makes them anew."""
+"""The screenshots in README.md and docs/reference/console-pages.md show a real run; `make pictures` renews them."""
 
 from __future__ import annotations
 

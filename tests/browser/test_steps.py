@@ -1,4 +1,4 @@
-"""Setting up an empty installation on its first page alone, until the first event turns the last step green."""
+"""An empty installation is set up on its first page alone, until the first event completes the last step."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_an_empty_installation_is_set_up_on_its_first_page(
     expect(page.locator("#step-statuses").get_by_text("done")).to_be_visible()
     assert serious(Axe().run(page)) == []
 
-    # an event comes in while the page is open: its step turns green by itself, and its entity can be mapped
+    # an event arrives while the page is open: its step turns green by itself, and its entity can be mapped
     assert bridge.forward(task_event()) == ["skipped"]
     expect(page.locator("#step-event").get_by_text("done")).to_be_visible(timeout=SLOW_MS)
     page.get_by_role("link", name="Choose its project").click()

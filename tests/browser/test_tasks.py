@@ -1,4 +1,4 @@
-"""What people come to the console for: Redmine is down, a colleague begins and leaves, a technician asks for a week."""
+"""Common tasks in the console: Redmine is down, a colleague starts and leaves, a technician needs a week's hours."""
 
 from __future__ import annotations
 

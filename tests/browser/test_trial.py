@@ -1,4 +1,4 @@
-"""Trial mode in a browser: switched on, seen on the first page, and switched off with what waits dropped."""
+"""Trial mode in a browser: switched on, shown on the first page, and switched off with the waiting events dropped."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Starts the tracker that the contract suite runs over.
+"""Fixtures that start or reach the tracker of the contract tests.
 
-`--tracker=standin` (default) starts the stand-in on a free port; `--tracker=redmine` starts, or finds
-already up, a real Redmine through deploy/redmine/redmine-up; `--tracker=http://[KEY@]HOST:PORT` takes
-one that somebody else started with the same seed. `--redmine=6.0` says which version it is, or is to be.
+`--tracker=standin` (default) starts the stand-in on a free port; `--tracker=redmine` starts a
+real Redmine with deploy/redmine/redmine-up unless it is up; `--tracker=http://[KEY@]HOST:PORT` uses a
+running tracker with the same seed. `--redmine=6.0` gives the tracker's version.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from tests.support.redmine import real_redmine
 
 VERSIONS = ["5.0", "6.0", "6.1"]
 REDMINE = pytest.StashKey[Json]()
-"""What redmine-up says of the real Redmine."""
+"""What redmine-up reports about the real Redmine."""
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out what looks at a page: only a real Redmine has pages."""
+    """Ignore the tests of rendered pages unless the tracker is a real Redmine."""
     is_page = collection_path.name == "test_rendered_text.py"
     return True if is_page and config.getoption("--tracker") != "redmine" else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Say which versions a test runs on."""
+    """Parametrize each test with the Redmine versions that it runs on."""
     chosen = metafunc.config.getoption("--redmine")
     releases = [chosen or VERSIONS[0]]
     if chosen is None and metafunc.config.getoption("--tracker") == "standin":
@@ -68,7 +68,7 @@ def tracker_server(request: pytest.FixtureRequest, release: str) -> Iterator[tup
 
 @pytest.fixture(scope="session")
 def version(tracker: Tracker, release: str) -> Version:
-    """Return the version of the tracker under test, having seen that it is this one."""
+    """Return the version of the tracker under test, after checking that it behaves like it."""
     told = "description" in tracker.read("/issue_statuses.json")["issue_statuses"][0]
     categories = tracker.call("GET", f"/projects/{seed.Project.CLOSED}/issue_categories.json").status_code
     major, minor = (int(part) for part in release.split("."))
@@ -86,35 +86,35 @@ def tracker(tracker_server: tuple[str, str]) -> Iterator[Tracker]:
 
 @pytest.fixture(autouse=True)
 def _clean(tracker: Tracker) -> Iterator[None]:
-    """Delete after each test what it created, so that tests do not see one another's objects."""
+    """Delete the objects of each test, so that tests do not see each other's."""
     yield
     tracker.clean_up()
 
 
 @pytest.fixture
 def project(tracker: Tracker) -> Json:
-    """Return a private project of this test's own, without members and with default modules and types."""
+    """Return a private project for this test, without members, with default modules and issue types."""
     made: Json = accepted(tracker.create_project())["project"]
     return made
 
 
 @pytest.fixture
 def api() -> Iterator[GlpiApi]:
-    """A GLPI that has documents."""
+    """The API of a mock GLPI that has documents."""
     with glpi_api() as served:
         yield served
 
 
 @pytest.fixture
 def bridge(tracker: Tracker, redis_url: str, tmp_path: Path, api: GlpiApi) -> Iterator[Bridge]:
-    """A deskbridge for the tracker under test, with its users cached and one locked user that is not."""
+    """A deskbridge connected to the tracker under test, with its users cached and two stale ones added."""
     url, lookup = f"sqlite:///{tmp_path}/bridge.sqlite3", GlpiLookup(api.access)
     made = Bridge(url, redis_url, tracker.base_url, tracker.api_key, lookup=lookup)
     rows = tracker.read("/users.json?limit=100")["users"]
     people = [
         TrackerPerson(row["id"], row["login"], row["lastname"], row["mail"], row["admin"]) for row in rows
     ]
-    # locked since the cache was filled, and deleted since
+    # two users in the cache: one has since been locked, the other deleted
     people += [TrackerPerson(seed.User.DAVE, "dave", "Dunn", "dave@example.test")]
     people += [TrackerPerson(seed.UNKNOWN, "ghost", "Ghost", "ghost@example.test")]
     with made.store.transaction() as tx:
@@ -125,6 +125,6 @@ def bridge(tracker: Tracker, redis_url: str, tmp_path: Path, api: GlpiApi) -> It
 
 @pytest.fixture
 def scene(bridge: Bridge, tracker: Tracker, project: Json) -> Scene:
-    """The scene, its entity linked to the fresh project."""
+    """A scene whose entity is mapped to the fresh project."""
     bridge.link(MappingKind.ENTITY, ENTITY, int(project["id"]))
     return Scene(bridge, tracker, project)

@@ -1,4 +1,4 @@
-"""A proxy before a tracker that loses answers: the tracker has done what it was asked, and nobody is told."""
+"""A proxy that loses a tracker's answers, although the tracker has carried out the requests."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ CONNECTION = re.compile(rb"\r\nConnection:[^\r]*", re.IGNORECASE)
 
 
 class LossyProxy(WireServer):
-    """Passes everything on, except the answers that it is told to lose; used as a context manager.
+    """A proxy that forwards everything except the answers that it should lose; a context manager.
 
     Args:
-        base_url: the tracker.
-        headers: further header lines for every request, such as `Accept-Language: de`.
+        base_url: address of the tracker.
+        headers: additional header lines for every request, such as `Accept-Language: de`.
 
     Attributes:
-        loses: tells of a request, such as `DELETE /issues/6.json`, whether its answer is lost.
-        lost: the requests whose answers were lost.
+        loses: decides whether the answer to a request such as `DELETE /issues/6.json` is lost.
+        lost: requests whose answers were lost.
     """
 
     def __init__(self, base_url: str, *headers: str) -> None:

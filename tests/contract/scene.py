@@ -1,4 +1,4 @@
-"""What the tests of forwarding play on: one ticket, and a fresh project of the tracker."""
+"""The scene of the forwarding tests: one ticket and a fresh tracker project."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STRANGER = {"id": 12, "email": "nobody@example.test"}
 
 
 class Scene:
-    """One ticket of an entity that is linked to a fresh private project of the tracker.
+    """One ticket whose entity is mapped to a fresh private project of the tracker.
 
     Args:
         bridge: the deskbridge under test.
@@ -32,7 +32,7 @@ class Scene:
         return ticket(**{"entity_id": ENTITY, "technician": ALICE, **changes})
 
     def forward(self, *events: dict[str, Any]) -> list[str]:
-        """Forward events; return their states."""
+        """Forward events; return their final states."""
         return self.bridge.forward(*events)
 
     def issues(self, project_id: int | None = None) -> list[Json]:
@@ -54,5 +54,5 @@ class Scene:
         return sorted(found, key=lambda entry: int(entry["id"]))
 
     def steps(self) -> str:
-        """Return the ticket's trace."""
+        """Return the ticket history."""
         return "\n".join(self.bridge.steps())

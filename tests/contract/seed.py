@@ -1,6 +1,6 @@
-"""The ids that every tracker under the contract suite starts with.
+"""The ids with which every tracker of the contract tests starts.
 
-deploy/redmine/seed.rb makes them in a real Redmine; the mock Redmine starts with the same ones.
+deploy/redmine/seed.rb creates the objects in a real Redmine; the mock Redmine starts with the same ones.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ ADMIN_KEY = "f00dfeedf00dfeedf00dfeedf00dfeedf00dfeed"
 
 
 def key_of(login: str) -> str:
-    """Return the API key of a seeded person who is not an administrator."""
-    # not a secret: the seed makes the key of a test user this way
+    """Return the API key of a seeded user who is not an administrator."""
+    # not a secret: the seed derives the keys of test users in this way
     return hashlib.sha1(f"key of {login}".encode(), usedforsecurity=False).hexdigest()
 
 
@@ -24,7 +24,7 @@ class User(IntEnum):
     ALICE = 5
     BOB = 6
     CAROL = 7
-    """Member of nothing."""
+    """Not a member of any project."""
     ERIN = 8
     """Reporter in SUPPORT."""
     MALLORY = 9
@@ -40,7 +40,7 @@ class Project(IntEnum):
     """Private; has the issue types BUG and SUPPORT, not FEATURE."""
     PUBLIC = 2
     CHILD = 3
-    """Private, below SUPPORT, without members."""
+    """Private, a subproject of SUPPORT, without members."""
     OTHER = 4
     NO_TIME = 5
     """Without the module time_tracking."""
@@ -49,7 +49,7 @@ class Project(IntEnum):
 
 
 class Issue(IntEnum):
-    """Seeded issues, named by their project."""
+    """Seeded issues, named after their projects."""
 
     SUPPORT = 1
     CLOSED = 2
@@ -67,7 +67,7 @@ class Role(IntEnum):
 
 
 class IssueType(IntEnum):
-    """What Redmine calls trackers."""
+    """Issue types, which Redmine calls trackers."""
 
     BUG = 1
     FEATURE = 2
@@ -100,7 +100,7 @@ class Activity(IntEnum):
     ONSITE = 10
     """Disabled in SUPPORT, by the override ONSITE_OVERRIDE."""
     HELPDESK = 11
-    """The default."""
+    """The default activity."""
     LEGACY = 12
     """Inactive everywhere."""
     ONSITE_OVERRIDE = 13
@@ -121,9 +121,9 @@ class CustomField(IntEnum):
     COST_CENTRE = 2
     ISSUE_TICKET = 3
     ISSUE_CHANNEL = 4
-    """A list: Phone, Mail, Portal."""
+    """A list field: Phone, Mail, Portal."""
     TIME_TASK = 5
 
 
 UNKNOWN = 999_999
-"""An id that nothing has."""
+"""An id that no object has."""

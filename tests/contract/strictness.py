@@ -1,4 +1,4 @@
-"""Makes a tracker stricter for the time of one test, as its administrator does in the browser."""
+"""Makes a tracker stricter during one test, as its administrator would in the browser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOKEN = re.compile(r'name="authenticity_token" value="([^"]+)"')
 
 @contextmanager
 def required(tracker: Tracker, custom_field: int) -> Iterator[None]:
-    """Have a custom field be required inside the block."""
+    """Make a custom field required inside the block."""
     _require(tracker, custom_field, True)
     try:
         yield
@@ -44,7 +44,7 @@ def _require(tracker: Tracker, custom_field: int, value: bool) -> None:
 
 
 def _submit(browser: requests.Session, form: str, action: str, **fields: str) -> str:
-    """Fill in a form of the tracker's own pages; return the page that answers."""
+    """Submit a form of the tracker's web pages; return the resulting page."""
     token = TOKEN.search(browser.get(form, timeout=30).text)
     assert token is not None, f"{form} is no form"
     base = form[: form.index("/", len("http://"))]

@@ -1,4 +1,4 @@
-"""What the contract tests share: a thin HTTP driver and assertions on whole answers."""
+"""Helpers of the contract tests: a thin HTTP driver and assertions on whole answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.contract import seed
 
 Json = dict[str, Any]
 Version = tuple[int, int]
-"""Redmine's, such as (6, 0)."""
+"""A Redmine version such as (6, 0)."""
 
 NO_PROJECT = ["Project cannot be blank", "Tracker cannot be blank", "Status cannot be blank"]
 """Redmine's answer for a project that is unknown, closed, archived or hidden from the person."""
@@ -37,13 +37,13 @@ def unique(word: str = "contract") -> str:
 
 @dataclass(frozen=True)
 class Tracker:
-    """A tracker under test: plain requests, and a memory of what has to be deleted again.
+    """A driver for the tracker under test that remembers the objects to delete.
 
     Attributes:
         base_url: Address without a trailing slash.
         api_key: An administrator's key.
         session: Keeps the connection alive between calls.
-        created: Paths of what calls have created and `clean_up` will delete.
+        created: Paths of the created objects, which `clean_up` deletes.
     """
 
     base_url: str
@@ -66,10 +66,10 @@ class Tracker:
         Args:
             method: HTTP method.
             path: Path and query, with the leading slash.
-            payload: JSON body; none when None.
-            su: Login to act as (X-Redmine-Switch-User), the header left out when None.
+            payload: JSON body, or None for no body.
+            su: Login to act as (X-Redmine-Switch-User); None omits the header.
             key: API key in place of the administrator's.
-            **options: Anything else of `requests.Session.request`.
+            **options: Other arguments of `requests.Session.request`.
 
         Returns:
             The answer, whatever its status.
@@ -95,12 +95,12 @@ class Tracker:
         return body
 
     def create_issue(self, *, su: str | None = None, **fields: object) -> requests.Response:
-        """POST an issue: in SUPPORT and with a unique subject, unless `fields` say otherwise."""
+        """POST an issue, by default in SUPPORT and with a unique subject."""
         wanted: Json = {"project_id": seed.Project.SUPPORT, "subject": unique()} | fields
         return self.call("POST", "/issues.json", {"issue": wanted}, su=su)
 
     def issue(self, *, su: str | None = None, **fields: object) -> Json:
-        """Create an issue that must succeed and return it."""
+        """Create an issue, which must succeed, and return it."""
         created: Json = accepted(self.create_issue(su=su, **fields))["issue"]
         return created
 
@@ -116,7 +116,7 @@ class Tracker:
         su: str | None = None,
         media_type: str = "application/octet-stream",
     ) -> requests.Response:
-        """POST a file; the tracker drops what is not attached."""
+        """POST a file; the tracker deletes it later if it is not attached."""
         headers = {"Content-Type": media_type}
         return self.call(
             "POST", "/uploads.json", su=su, params={"filename": name}, data=content, headers=headers
@@ -128,7 +128,7 @@ class Tracker:
         return found
 
     def log_time(self, issue_id: int, *, su: str | None = None, **fields: object) -> requests.Response:
-        """POST a time entry on an issue: 1.5 hours of DEVELOPMENT, unless `fields` say otherwise."""
+        """POST a time entry on an issue, by default 1.5 hours of DEVELOPMENT."""
         wanted = {
             "issue_id": issue_id,
             "hours": 1.5,
@@ -138,7 +138,7 @@ class Tracker:
         return self.call("POST", "/time_entries.json", {"time_entry": wanted}, su=su)
 
     def create_project(self, *, su: str | None = None, **fields: object) -> requests.Response:
-        """POST a project: private, with a unique name and identifier, unless `fields` say otherwise."""
+        """POST a project, by default private and with a unique name and identifier."""
         identifier = unique()
         wanted: Json = {"name": identifier, "identifier": identifier, "is_public": False} | fields
         return self.call("POST", "/projects.json", {"project": wanted}, su=su)
@@ -151,21 +151,21 @@ class Tracker:
         return self.call("POST", f"/projects/{project_id}/memberships.json", body, su=su)
 
     def wait_until_gone(self, path: str) -> None:
-        """Wait until what was deleted is gone: newer versions delete a project in the background."""
+        """Wait until a deleted object is gone; newer versions delete projects in the background."""
         deadline = time.monotonic() + 30
         while self.call("GET", path).status_code != 404:
             assert time.monotonic() < deadline, f"{path} was deleted and is still there"
             time.sleep(0.05)
 
     def clean_up(self) -> None:
-        """Delete, newest first, what this driver's calls have created; what is gone already is fine."""
+        """Delete the objects that this driver created, newest first; an object may be gone already."""
         while self.created:
             answer = self.call("DELETE", self.created.pop())
             assert answer.status_code in {204, 404}, (answer.request.url, answer.status_code)
 
 
 def accepted(answer: requests.Response) -> Json:
-    """Assert a creation's 201 and return its JSON object."""
+    """Assert a 201 with a JSON body and return its object."""
     assert answer.status_code == 201, (answer.status_code, answer.text[:500])
     assert answer.headers["Content-Type"].startswith("application/json")
     body: Json = answer.json()
@@ -173,14 +173,14 @@ def accepted(answer: requests.Response) -> Json:
 
 
 def assert_done(answer: requests.Response) -> None:
-    """Assert what PUT and DELETE answer: 204 without a body and without a type for it."""
+    """Assert a 204 without a body and without a Content-Type, the answer to PUT and DELETE."""
     assert answer.status_code == 204, (answer.status_code, answer.text[:500])
     assert answer.content == b""
     assert "Content-Type" not in answer.headers
 
 
 def assert_empty(answer: requests.Response, status: int) -> None:
-    """Assert a refusal whose body is empty although its type says JSON: nothing can be parsed from it."""
+    """Assert a refusal with this status and an empty body, although its Content-Type is JSON."""
     assert answer.status_code == status, (answer.status_code, answer.text[:500])
     assert answer.content == b""
     assert answer.headers["Content-Type"].startswith("application/json")

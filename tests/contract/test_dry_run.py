@@ -1,4 +1,4 @@
-"""Dry runs over a tracker: nothing stays behind, also when answers are lost, and hints in any language."""
+"""Dry runs leave nothing behind in the tracker, even if answers are lost, and give hints in any language."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ GERMAN = "Accept-Language: de"
 
 @pytest.fixture
 def proxy(tracker: Tracker) -> Iterator[LossyProxy]:
-    """What stands between deskbridge and the tracker."""
+    """The lossy proxy between deskbridge and a German tracker."""
     with LossyProxy(tracker.base_url, GERMAN) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
 def cached(tracker: Tracker) -> bytes:
-    """A database whose cache holds what the tracker has before any test."""
+    """A database whose cache holds the tracker's metadata before the tests."""
 
     def fill(store: Store) -> None:
         with LossyProxy(tracker.base_url, GERMAN) as proxy:
@@ -51,7 +51,7 @@ def cached(tracker: Tracker) -> bytes:
 
 @pytest.fixture
 def runs(tracker: Tracker, proxy: LossyProxy, cached: bytes, tmp_path: Path) -> Iterator[DryRuns]:
-    """Dry runs of a deskbridge that reaches the tracker through the proxy, with a cache that is filled."""
+    """Dry runs through the proxy, with a filled metadata cache."""
     (tmp_path / "dry.sqlite3").write_bytes(cached)
     store = Store(Database(f"sqlite:///{tmp_path}/dry.sqlite3"))
     client = TrackerClient(Target(proxy.url, SecretStr(tracker.api_key)))
@@ -61,7 +61,7 @@ def runs(tracker: Tracker, proxy: LossyProxy, cached: bytes, tmp_path: Path) -> 
 
 
 def held(tracker: Tracker) -> dict[str, Any]:
-    """Return what the tracker holds: how many issues and time entries, which projects and members."""
+    """Return the tracker's projects and its numbers of issues, time entries and members."""
     return {
         "issues": tracker.read("/issues.json?status_id=*&limit=1")["total_count"],
         "time entries": tracker.read("/time_entries.json?limit=1")["total_count"],
@@ -133,7 +133,7 @@ def test_what_a_lost_deletion_left_is_deleted_by_the_sweep(
 ) -> None:
     before = held(tracker)
     for operation in OPERATIONS:
-        monkeypatch.setattr("shared.dryrun.objects.Bench.remove", lambda *_: None)
+        monkeypatch.setattr("shared.dryrun.objects.DryRunSession.remove", lambda *_: None)
         (left,) = dry_run(runs, operation).left
         monkeypatch.undo()
         assert left.tracker_id
@@ -225,4 +225,4 @@ def test_a_project_is_deleted_by_its_identifier_which_no_other_project_has(
     again = tracker.call("DELETE", f"/projects/{identifier}.json").status_code
     assert again in (
         (404,) if release == "5.0" else (204, 404)
-    )  # from 6.0 on a job deletes it, a moment later
+    )  # from 6.0 on, a job deletes it shortly after

@@ -1,4 +1,4 @@
-"""deskbridge over a tracker: each row of SPEC section 3, and attribution as section 5 asks for."""
+"""Each case of SPEC section 3 reaches a tracker and is attributed as section 5 requires."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.events import (
     ticket_event,
 )
 
-IN_PROGRESS, RESOLVED = 2, 5  # helpdesk statuses; mapped to tracker statuses 2 and 3
+IN_PROGRESS, RESOLVED = 2, 5  # help desk statuses, mapped to the tracker statuses 2 and 3
 
 
 def test_a_done_task_creates_the_issue_by_the_technician_and_logs_time_by_who_worked(scene: Scene) -> None:
@@ -57,7 +57,7 @@ def test_a_ticket_update_moves_the_status_of_the_linked_issue(scene: Scene) -> N
 
 
 def test_hours_on_an_issue_that_was_moved_are_still_their_persons(scene: Scene) -> None:
-    """Who works there is made a member of the project in which the issue is now."""
+    """The person is made a member of the project to which the issue was moved."""
     scene.forward(task_event(of_ticket=scene.ticket()))
     issue_id = scene.issue()["id"]
     assert scene.tracker.update_issue(issue_id, project_id=seed.Project.OTHER).status_code == 204

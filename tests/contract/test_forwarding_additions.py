@@ -1,4 +1,4 @@
-"""deskbridge over a tracker: follow-ups and solutions as notes, and documents as attachments."""
+"""Follow-ups and solutions reach a tracker as notes, and documents as attachments."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from tests.support.glpi_api import GlpiApi
 
 @pytest.fixture
 def noting(scene: Scene) -> Scene:
-    """The scene with its issue, and with all notes sent."""
+    """A scene with its issue, in which follow-ups and solutions are forwarded."""
     scene.bridge.configure(sync_followups="all", sync_solutions="on")
     assert scene.forward(task_event(of_ticket=scene.ticket())) == ["done"], scene.steps()
     return scene
 
 
 def notes(scene: Scene) -> list[tuple[int, str, bool]]:
-    """Return author, text and privacy of the issue's notes, oldest first."""
+    """Return the author, the text and the privacy of each note of the issue, oldest first."""
     issue = scene.tracker.read(f"/issues/{scene.issue()['id']}.json?include=journals")["issue"]
     written = [one for one in issue["journals"] if one["notes"]]
     return [(one["user"]["id"], one["notes"], one["private_notes"]) for one in written]
 
 
 def test_follow_ups_and_solutions_are_notes_by_who_wrote_them(noting: Scene) -> None:
-    """Bob and carol are no members yet; a stranger's note is the API user's, and names them."""
+    """Bob and carol are not members yet; the API user writes dave's and the stranger's note, the latter with a name."""
     stranger = {**STRANGER, "name": "Sam Stranger"}
     events = [
         followup_event(1, of_ticket=noting.ticket(), of_followup=followup(1, user=BOB)),
@@ -76,14 +76,14 @@ def test_notes_of_any_text_are_recognised_when_they_are_read_back(noting: Scene)
 
 @pytest.fixture
 def attaching(noting: Scene, api: GlpiApi) -> Scene:
-    """The scene with its issue, and with all documents sent."""
+    """A scene with its issue, in which documents are forwarded too."""
     noting.bridge.configure(sync_documents="on")
     api.documents |= {number: f"content of {number}".encode() for number in range(1, 20)}
     return noting
 
 
 def attachments(scene: Scene) -> list[tuple[int, str, int]]:
-    """Return author, name and size of the issue's attachments, oldest first."""
+    """Return the author, the name and the size of each attachment of the issue, oldest first."""
     found = sorted(scene.tracker.attachments(scene.issue()["id"]), key=lambda one: int(one["id"]))
     return [(one["author"]["id"], one["filename"], one["filesize"]) for one in found]
 
@@ -93,7 +93,7 @@ def attached(scene: Scene, number: int, **changes: Any) -> dict[str, Any]:
 
 
 def test_documents_are_attachments_by_who_added_them(attaching: Scene) -> None:
-    """Bob and carol are no members yet; dave is locked, and a stranger's document is the API user's."""
+    """Bob and carol are not members yet; dave is locked, so his document and a stranger's are the API user's."""
     people = (BOB, CAROL, ALICE, STRANGER, DAVE)
     events = [attached(attaching, number, user=user) for number, user in enumerate(people, 1)]
     assert attaching.forward(*events) == ["done"] * 5, attaching.steps()

@@ -1,4 +1,4 @@
-"""Requests of a real GLPI 11.0.6 through producer, journal and worker to a tracker's issues and time entries."""
+"""Recorded requests of GLPI 11.0.6 become issues and time entries, through producer, journal and worker."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ADDRESS = {
     "ITILSolution": "solution",
 }
 REFUSED = ("followup-new", "followup-private", "solution-new", "followup-refusal", "solution-second")
-"""A solution, its refusal by a follow-up, and the next solution."""
+"""Recorded requests: a solution, its refusal by a follow-up, and the next solution."""
 NOTED = [
     (seed.User.BOB, "The toner is ordered."),
     (seed.User.BOB, "Replaced the fuser."),
@@ -51,11 +51,11 @@ ALL = ("ticket-new", "task-new", "task-update-done", "ticket-update-solved")
 
 @dataclass
 class Scene:
-    """GLPI's entity 1, linked to a fresh private project, and GLPI on the other end.
+    """GLPI's entity 1, mapped to a fresh private project, and a producer that receives GLPI's requests.
 
     Attributes:
-        bridge: the workers.
-        producer: where GLPI sends to.
+        bridge: the worker's side of deskbridge.
+        producer: the producer that GLPI sends to.
         tracker: the tracker under test.
         project_id: the fresh project.
     """
@@ -66,12 +66,12 @@ class Scene:
     project_id: int
 
     def post(self, one: Recorded) -> requests.Response:
-        """POST a request as GLPI does: to the address of its item type, without a Content-Type."""
+        """POST a request as GLPI does: to the path of its item type, without a Content-Type."""
         address = f"{self.producer.base_url}/webhooks/glpi/{ADDRESS[one.target.split('/')[1]]}"
         return self.producer.http.post(address, data=one.body, headers=one.headers, timeout=10)
 
     def send(self, *names: str | Recorded) -> list[int]:
-        """Send requests stamped now, the worker working on each as it comes; return the answers' status."""
+        """Send requests with the current time and sync the ticket after each; return the answers' statuses."""
         answers = []
         for name in names:
             one = recorded(name) if isinstance(name, str) else name
@@ -94,18 +94,18 @@ class Scene:
         return found
 
     def notes(self) -> list[tuple[int, str]]:
-        """Return who wrote which notes of the project's issue, oldest first."""
+        """Return the author and the text of each note of the project's issue, oldest first."""
         (issue,) = self.issues()
         journals = self.tracker.read(f"/issues/{issue['id']}.json?include=journals")["issue"]["journals"]
         ordered = sorted(journals, key=lambda one: int(one["id"]))
         return [(one["user"]["id"], one["notes"]) for one in ordered if one["notes"]]
 
     def outcome(self) -> tuple[list[int], list[float]]:
-        """Return the issues' statuses and the hours."""
+        """Return the issues' statuses and the hours of the time entries."""
         return [one["status"]["id"] for one in self.issues()], [one["hours"] for one in self.entries()]
 
     def kept(self) -> list[tuple[str, str]]:
-        """Return key and state of what is in the journal, oldest first."""
+        """Return the key and the state of each event in the journal, oldest first."""
         with self.bridge.store.transaction() as tx:
             return [(row.key, row.state) for row in reversed(tx.journal.find(limit=None))]
 
@@ -123,7 +123,7 @@ def api() -> Iterator[GlpiApi]:
 def connected(
     tracker: Tracker, project: Json, redis_url: str, directory: Path, lookup: HelpdeskLookup | None
 ) -> Iterator[Scene]:
-    """Run a deskbridge whose entity 1 is linked to a project."""
+    """Run a deskbridge whose entity 1 is mapped to a project."""
     url = f"sqlite:///{directory}/bridge.sqlite3"
     bridge = Bridge(url, redis_url, tracker.base_url, tracker.api_key, lookup=lookup)
     rows = tracker.read("/users.json?limit=100")["users"]
@@ -146,20 +146,20 @@ def connected(
 
 @pytest.fixture
 def scene(tracker: Tracker, project: Json, redis_url: str, tmp_path: Path, api: GlpiApi) -> Iterator[Scene]:
-    """A deskbridge that can ask GLPI."""
+    """A deskbridge that can query GLPI's API."""
     with connected(tracker, project, redis_url, tmp_path, GlpiLookup(api.access)) as made:
         yield made
 
 
 @pytest.fixture
 def unasking(tracker: Tracker, project: Json, redis_url: str, tmp_path: Path) -> Iterator[Scene]:
-    """A deskbridge that has no helpdesk to ask."""
+    """A deskbridge that cannot query a help desk."""
     with connected(tracker, project, redis_url, tmp_path, None) as made:
         yield made
 
 
 def changed(name: str, minutes_ago: float, **item: Any) -> Recorded:
-    """Return a recorded request as if what it tells of had happened so long ago."""
+    """Return a recorded request whose change happened so many minutes ago."""
     at = datetime.now(UTC).replace(microsecond=0) - timedelta(minutes=minutes_ago)
     return recorded(name).changed(date_mod=at.isoformat(), **item)
 
@@ -232,7 +232,7 @@ def test_what_comes_out_of_order_ends_as_what_came_in_order(scene: Scene) -> Non
 
 
 def test_of_one_second_new_comes_before_update_whichever_is_sent_first(scene: Scene) -> None:
-    """GLPI tells of a ticket's creation by `update`, `update`, `new`, all of the same second."""
+    """GLPI reports a ticket's creation as `update`, `update`, `new`, all within one second."""
     now = datetime.now(UTC).replace(microsecond=0).isoformat()
     scene.send("task-update-done")
     scene.send(*(recorded(name).changed(date_mod=now) for name in ("ticket-update-solved", "ticket-new")))

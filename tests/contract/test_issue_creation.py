@@ -24,18 +24,18 @@ NOTHING_SENT = ["Subject cannot be blank", *NO_PROJECT]
 
 
 def watchers(tracker: Tracker, issue_id: int) -> set[int]:
-    """Return the ids of an issue's watchers, which the answer to its creation does not show."""
+    """Return the ids of an issue's watchers, which the response to its creation omits."""
     issue = tracker.read(f"/issues/{issue_id}.json?include=watchers")["issue"]
     return {watcher["id"] for watcher in issue["watchers"]}
 
 
 def creator(version: Version) -> set[int]:
-    """Return who watches by himself what he creates: the administrator, on newer versions."""
+    """Return the watchers that Redmine adds by itself: from 6.0 on the author, here the administrator."""
     return {User.ADMIN} if version >= (6, 0) else set()
 
 
 def newest_id(tracker: Tracker) -> int:
-    """Return the id of the newest issue, to see that a refused call has created none."""
+    """Return the id of the newest issue, to check that a refused call has created none."""
     issues = tracker.read("/issues.json?status_id=*&sort=id:desc&limit=1")["issues"]
     return int(issues[0]["id"])
 

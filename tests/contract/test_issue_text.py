@@ -1,4 +1,4 @@
-"""What a tracker keeps of the text it is sent (SPEC section 2.4)."""
+"""How a tracker stores the text that it is sent (SPEC section 2.4)."""
 
 from __future__ import annotations
 

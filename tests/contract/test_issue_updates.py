@@ -15,13 +15,13 @@ def issue(tracker: Tracker) -> Json:
 
 
 def seen(tracker: Tracker, issue: Json) -> Json:
-    """Return an issue as it is now, with its journals."""
+    """Return the current state of an issue, with its journals."""
     read: Json = tracker.read(f"/issues/{issue['id']}.json?include=journals")["issue"]
     return read
 
 
 def status(tracker: Tracker, issue: Json) -> int:
-    """Return the id of an issue's status as it is now."""
+    """Return the id of an issue's current status."""
     return int(seen(tracker, issue)["status"]["id"])
 
 
@@ -52,7 +52,7 @@ def test_the_administrator_may_reopen_and_closed_on_stays(tracker: Tracker, issu
 
 
 def but_for_its_date(issue: Json) -> Json:
-    """Return an issue without `updated_on`, which an update moves that changes nothing else."""
+    """Return an issue without `updated_on`, which changes even if an update changes nothing else."""
     return {name: value for name, value in issue.items() if name != "updated_on"}
 
 

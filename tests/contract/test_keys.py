@@ -1,4 +1,4 @@
-"""What an API key opens, and how a tracker answers a wrong one (SPEC section 5)."""
+"""What an API key gives access to, and how a tracker answers a wrong one (SPEC section 5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reads that settle an in-doubt creation: was it made or not? (SPEC sections 1 and 8)."""
+"""The reads that decide whether a creation in doubt took effect (SPEC sections 1 and 8)."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_created_on_is_the_trackers_clock_in_utc_and_whole_seconds(tracker: Trac
 
 @pytest.mark.parametrize("path", ["/issues.json?limit=1", f"/issues/{UNKNOWN}.json"], ids=["read", "refusal"])
 def test_a_date_header_is_the_trackers_clock_but_may_be_missing(tracker: Tracker, path: str) -> None:
-    # a Redmine behind Apache or nginx sends one; its application server puma, asked directly, sends none
+    # Redmine behind Apache or nginx sends the header; its application server puma alone does not
     told = tracker.call("GET", path).headers.get("Date")
     if told is not None:
         assert abs(parsedate_to_datetime(told) - datetime.now(UTC)) < timedelta(seconds=10)

@@ -1,4 +1,4 @@
-"""Time whose answer is lost is logged once, whatever the tracker makes of its hours."""
+"""A creation whose answer is lost is found again and not repeated, even if the tracker rounds its hours."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AROUND_A_HALF_MINUTE = (5415, 5429, 5430, 5445, 5453, 5454, 5460)
 
 @pytest.fixture
 def proxy(tracker: Tracker) -> Iterator[LossyProxy]:
-    """What stands between deskbridge and the tracker, and loses the answer to every time entry once."""
+    """The proxy between deskbridge and the tracker, which loses the answers that a test selects."""
     with LossyProxy(tracker.base_url) as made:
         yield made
 
@@ -33,7 +33,7 @@ def proxy(tracker: Tracker) -> Iterator[LossyProxy]:
 def bridge(
     proxy: LossyProxy, tracker: Tracker, redis_url: str, tmp_path: Path, project: Json
 ) -> Iterator[Bridge]:
-    """A deskbridge that reaches the tracker through the proxy, its entity linked to a fresh project."""
+    """A deskbridge that reaches the tracker through the proxy, with its entity mapped to a fresh project."""
     made = Bridge(f"sqlite:///{tmp_path}/bridge.sqlite3", redis_url, proxy.url, tracker.api_key)
     made.link(MappingKind.ENTITY, ENTITY, int(project["id"]))
     yield made
@@ -49,7 +49,7 @@ def entries(tracker: Tracker, project: Json) -> list[Json]:
 
 
 def forward_and_lose(bridge: Bridge, proxy: LossyProxy, *seconds: int) -> None:
-    """Forward one Done ticket task for each of these, all with one text; the first answer to each is lost."""
+    """Forward one Done ticket task for each duration, all with the same text; the first answers are lost."""
     proxy.loses = lambda request: request == "POST /time_entries.json" and len(proxy.lost) < len(seconds)
     for number, spent in enumerate(seconds):
         done = task(600 + number, content="the same", actiontime=spent, user=BOB)

@@ -12,7 +12,7 @@ NO_ROLE = "Role cannot be empty"
 
 
 def members(tracker: Tracker, project_id: int) -> dict[int, list[int]]:
-    """Return the roles of each member of a project."""
+    """Return the role ids of each member of a project."""
     rows = tracker.read(f"/projects/{project_id}/memberships.json?limit=100")["memberships"]
     return {row["user"]["id"]: [role["id"] for role in row["roles"]] for row in rows}
 

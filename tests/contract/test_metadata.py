@@ -1,4 +1,4 @@
-"""Our own metadata synchronisation, project form and doctor over whatever tracker is under test."""
+"""Metadata synchronisation, the project form and the doctor work with the tracker under test."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.support.databases import make_tables
 from tests.support.refusals import says
 
 NOT_HERE = {"producer", "refused", "worker", "beat", "helpdesk events"}
-"""Checks of processes that this test does not start, and of events that it does not send."""
+"""Checks of processes that these tests do not start, and of events that they do not send."""
 
 
 @pytest.fixture
@@ -51,13 +51,13 @@ def services(tracker: Tracker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def sync(services: Services) -> None:
-    """Synchronise, which succeeds."""
+    """Synchronise the metadata, which must succeed."""
     result = synchronise(services.store, services.locks, services.connector.connect)
     assert result, result.error
 
 
 def entries(services: Services, kind: MetadataKind) -> dict[int, Entry]:
-    """Return what the cache has of a kind."""
+    """Return the cached entries of a kind by their id."""
     with services.store.transaction() as tx:
         return {one.tracker_id: one for one in tx.metadata.of_kind(kind)}
 

@@ -1,4 +1,4 @@
-"""PUT /issues/:id.json with notes: what a follow-up or a solution becomes, and how it is found again."""
+"""PUT /issues/:id.json with notes: how a follow-up or a solution becomes a note, and how to find the note again."""
 
 from __future__ import annotations
 

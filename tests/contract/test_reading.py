@@ -19,7 +19,7 @@ from tests.contract.support import Json, Tracker, Version, assert_empty, assert_
 
 
 def by_id(rows: list[Json]) -> dict[int, Json]:
-    """Return rows by their id."""
+    """Return the rows as a mapping by id."""
     return {row["id"]: row for row in rows}
 
 

@@ -1,4 +1,4 @@
-"""What a real Redmine's own page shows of a description, in each text formatting that it offers."""
+"""A real Redmine's pages show a description as it was written, in each text formatting that Redmine offers."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ MARKUP = [
 
 @dataclass(frozen=True)
 class Pages:
-    """The pages of a Redmine as its administrator sees them in a browser."""
+    """The web pages of a Redmine as its administrator sees them."""
 
     base_url: str
     session: requests.Session
@@ -88,14 +88,14 @@ class Pages:
         self._send("/login", "/login", {"username": "admin", "password": "admin"})
 
     def configure(self, settings: dict[str, Any]) -> None:
-        """Change settings of Redmine by its own form."""
+        """Change Redmine settings through its settings form."""
         fields = {
             f"settings[{name}]{'[]' * isinstance(value, list)}": value for name, value in settings.items()
         }
         self._send("/settings", "/settings/edit", fields)
 
     def descriptions(self, issue_ids: list[int]) -> list[html.HtmlElement]:
-        """Return what the list of issues shows as the description of each."""
+        """Return the description of each issue as the list of issues shows it."""
         query = {
             "set_filter": 1,
             "f[]": "issue_id",
@@ -111,7 +111,7 @@ class Pages:
         ]
 
     def description(self, issue_id: int) -> html.HtmlElement:
-        """Return what the issue's page shows as its description."""
+        """Return the description as the issue's page shows it."""
         (found,) = self._get(f"/issues/{issue_id}").xpath(
             f"//div[{DESCRIPTION}]//div[contains(@class, 'wiki')]"
         )
@@ -130,7 +130,7 @@ class Pages:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Take each formatting that the version offers."""
+    """Parametrize `formatting` with each text formatting that the version offers."""
     if "formatting" in metafunc.fixturenames:
         offered = OFFERED[metafunc.config.getoption("--redmine") or "5.0"]
         metafunc.parametrize("formatting", offered, scope="module", indirect=True)
@@ -138,7 +138,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="module")
 def pages(tracker: Tracker) -> Iterator[Pages]:
-    """Yield the pages; issues that mention people are mailed to them."""
+    """Yield the pages, while Redmine mails new issues to the people mentioned in them."""
     with requests.Session() as session:
         made = Pages(tracker.base_url, session)
         made.sign_in()
@@ -156,7 +156,7 @@ def _notify(tracker: Tracker, of_what: str) -> None:
 
 @pytest.fixture(scope="module")
 def formatting(request: pytest.FixtureRequest, pages: Pages) -> Iterator[Formatting]:
-    """Yield a text formatting, which the tracker has been set to."""
+    """Yield a text formatting, to which the tracker is set during the tests."""
     before = html.fromstring(pages.session.get(f"{pages.base_url}/settings", timeout=30).text)
     (was,) = before.xpath("//select[@name='settings[text_formatting]']/option[@selected]/@value")
     pages.configure({"text_formatting": request.param})
@@ -171,7 +171,7 @@ def test_the_versions_formattings_are_all_here(pages: Pages, release: str) -> No
 
 
 def seen(element: html.HtmlElement) -> list[str]:
-    """Return the lines that a reader sees: line breaks, and blanks in preformatted text only."""
+    """Return the visible lines; only preformatted text keeps runs of blanks."""
     lines: list[str] = []
     for one in element.xpath(".//br"):
         one.tail = "\n" + (one.tail or "").lstrip("\n")
@@ -183,7 +183,7 @@ def seen(element: html.HtmlElement) -> list[str]:
 
 
 def expected(text: str, *, in_fence: bool) -> list[str]:
-    """Return the lines of a text as it was written."""
+    """Return the lines of a text as a page should show them."""
     return [
         (line if in_fence else re.sub(" +", " ", line)).expandtabs(4).rstrip() for line in text.split("\n")
     ]
@@ -191,7 +191,7 @@ def expected(text: str, *, in_fence: bool) -> list[str]:
 
 @pytest.fixture(scope="module")
 def shown(tracker: Tracker, pages: Pages, formatting: Formatting) -> dict[str, html.HtmlElement]:
-    """Return what is shown of each text, which one of a ticket's people has written."""
+    """Return what Redmine shows for each text, formatted as deskbridge sends a ticket's texts."""
     texts = [*PROSE, *MARKUP]
     made = [tracker.issue(subject=unique("silent"), description=formatted(one, formatting)) for one in texts]
     return dict(zip(texts, pages.descriptions([one["id"] for one in made]), strict=True))

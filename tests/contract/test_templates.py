@@ -1,4 +1,4 @@
-"""Templates over a tracker: what 1.x cannot create, and that the default templates create what 1.x creates."""
+"""Templates create issues that 1.x cannot create, and the default templates create the same issues as 1.x."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TICKET_FIELD = int(seed.CustomField.ISSUE_TICKET)
 
 @pytest.fixture
 def bridge(tracker: Tracker, redis_url: str, tmp_path: Path, project: Json) -> Iterator[Bridge]:
-    """A deskbridge whose entity is linked to a fresh project of the tracker under test."""
+    """A deskbridge whose entity is mapped to a fresh project of the tracker under test."""
     made = Bridge(f"sqlite:///{tmp_path}/bridge.sqlite3", redis_url, tracker.base_url, tracker.api_key)
     made.link(MappingKind.ENTITY, ENTITY, int(project["id"]))
     yield made
@@ -37,19 +37,19 @@ def bridge(tracker: Tracker, redis_url: str, tmp_path: Path, project: Json) -> I
 
 
 def synchronise(bridge: Bridge) -> None:
-    """Fill the cache."""
+    """Fill the metadata cache."""
     _, client = Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect()
     sync_metadata(bridge.store, client)
 
 
 def activate(bridge: Bridge, operation: Operation, body: str) -> None:
-    """Put a template in force."""
+    """Create and activate a template."""
     templates = TemplateStore(bridge.store)
     templates.activate(templates.create(operation, "of the test", body, "a test").id, "a test")
 
 
 def forward(bridge: Bridge, ticket_id: int = 4711) -> list[str]:
-    """Forward a finished ticket task and a later ticket update."""
+    """Forward a finished ticket task and a later ticket update; return the events' states."""
     first = ticket(ticket_id, entity_id=ENTITY, content="<p>It <b>burns</b> &amp; smokes</p>")
     events = (
         task_event(0, of_ticket=first, of_task=task(ticket_id + 1)),

@@ -18,7 +18,7 @@ def issue_id(tracker: Tracker) -> int:
 
 
 def logged(tracker: Tracker, issue_id: int, **fields: Any) -> Json:
-    """Log time that must be accepted and return the entry."""
+    """Log time, which must succeed, and return the entry."""
     entry: Json = accepted(tracker.log_time(issue_id, **fields))["time_entry"]
     return entry
 
@@ -33,7 +33,7 @@ def test_an_entry_is_201_with_the_whole_entry(tracker: Tracker, issue_id: int) -
     assert entry["activity"] == {"id": Activity.DEVELOPMENT, "name": "Development"}
     assert entry["hours"] == 1.5
     assert entry["comments"] == comments
-    # around midnight the tracker's day may be the next one
+    # around midnight it may already be the next day for the tracker
     assert entry["spent_on"] in {today.isoformat(), (today + timedelta(days=1)).isoformat()}
     assert datetime.strptime(entry["created_on"], "%Y-%m-%dT%H:%M:%SZ")
     assert [row["id"] for row in entry["custom_fields"]] == [CustomField.TIME_TASK]
@@ -71,7 +71,7 @@ def test_the_same_post_twice_makes_two_entries(tracker: Tracker, issue_id: int) 
 def test_hours_are_rounded_to_two_decimals_or_to_whole_minutes(
     tracker: Tracker, version: Version, issue_id: int, sent: object, decimals: float, minutes: float
 ) -> None:
-    # a day of its own: the sum of a person's day is limited
+    # on a separate day, because Redmine limits a person's hours per day
     entry = logged(tracker, issue_id, hours=sent, spent_on="2001-02-03")
     assert entry["hours"] == (minutes if version >= (6, 0) else decimals)
     assert tracker.read(f"/time_entries/{entry['id']}.json")["time_entry"]["hours"] == entry["hours"]

@@ -1,4 +1,4 @@
-"""POST /uploads.json, and PUT /issues/:id.json with the tokens: what a document becomes, and how it is found again."""
+"""POST /uploads.json, and PUT /issues/:id.json with tokens: how a document becomes an attachment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.contract.support import Json, Tracker, assert_done, assert_empty, ass
 
 CONTENT = b"\x89PNG\r\n of the toner \x00\xff"
 NOT_SAVED = "1 file(s) could not be saved."
-"""What a token is answered that is not known, or was used."""
+"""Redmine's answer to a token that is unknown or already used."""
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_the_journals_say_who_attached_what(tracker: Tracker, issue: Json) -> No
 
 
 def test_a_token_attaches_once(tracker: Tracker, issue: Json) -> None:
-    """So the same request twice, one of them late, attaches one file."""
+    """If a request is repeated, even late, only one file is attached."""
     named = token(tracker)
     attach(tracker, issue, named)
     assert_rejected(attaching(tracker, issue, named), NOT_SAVED)
@@ -100,7 +100,7 @@ def test_a_token_of_another_file_is_422(tracker: Tracker, issue: Json) -> None:
 def test_an_upload_that_is_there_is_403_to_others_than_its_author_until_it_is_attached(
     tracker: Tracker, issue: Json
 ) -> None:
-    """So only 404 says that Redmine has dropped it."""
+    """Hence only a 404 proves that Redmine has deleted the upload."""
     named = token(tracker, su="alice")
     path = f"/attachments/{named.partition('.')[0]}.json"
     assert_empty(tracker.call("GET", path), 403)

@@ -1,4 +1,4 @@
-"""compose.yaml on a Docker engine, and a helpdesk that sends to it."""
+"""compose.yaml on a Docker engine, and a help desk that sends events to it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Engine:
     """A Docker engine, and Compose with our stack on it.
 
     Args:
-        environment: how it is reached, and what compose.yaml is given.
+        environment: environment variables to reach it, and those that compose.yaml uses.
         project: Compose's name for the stack.
     """
 
@@ -43,19 +43,19 @@ class Engine:
         self._compose = [str(plugin), *files]
 
     def docker(self, *arguments: str) -> str:
-        """Run docker; return what it printed."""
+        """Run docker; return its output."""
         return self._run(["docker", *arguments])
 
     def compose(self, *arguments: str, given: str = "") -> str:
-        """Run Compose; return what it printed."""
+        """Run Compose; return its output."""
         return self._run([*self._compose, *arguments], given)
 
     def deskbridge(self, *arguments: str, given: str = "", within: str = "console") -> str:
-        """Run a command of deskbridge in one of its containers."""
+        """Run a deskbridge command in one of its containers; return its output."""
         return self.compose("exec", "-T", within, "deskbridge", *arguments, given=given)
 
     def types(self, commands: str) -> str:
-        """Type a page's commands in a shell, where `docker compose` is the one with our stack on it."""
+        """Run a documentation page's commands in a shell in which `docker compose` refers to our stack."""
         compose = " ".join(map(shlex.quote, self._compose))
         docker = shlex.quote(str(shutil.which("docker", path=self.environment["PATH"])))
         ours = f"""docker() {{
@@ -66,7 +66,7 @@ class Engine:
         return self._run(["/bin/bash", "-euc", f"{ours}\ncd {shlex.quote(str(ROOT))}\n{commands}"])
 
     def containers(self, service: str) -> list[dict[str, Any]]:
-        """Return what the engine knows of a service's containers."""
+        """Return the engine's data about a service's containers."""
         ids = self.compose("--profile", "observe", "ps", "-a", "-q", service).split()
         found: list[dict[str, Any]] = json.loads(self.docker("inspect", *ids)) if ids else []
         return found
@@ -76,11 +76,11 @@ class Engine:
 
 
 class Helpdesk:
-    """Sends events of ever new tickets to a stack, one ticket task each, and again until they were accepted.
+    """Sends a stack events of ever new tickets, each with one ticket task, and repeats each until it is accepted.
 
     Args:
-        stack: its producer takes them.
-        first: the first ticket's number.
+        stack: stack whose producer receives them.
+        first: id of the first ticket.
     """
 
     def __init__(self, stack: Engine, first: int) -> None:
@@ -95,7 +95,7 @@ class Helpdesk:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Send all the while."""
+        """Send events until the block ends."""
         thread = threading.Thread(target=self._work)
         thread.start()
         try:
@@ -111,7 +111,7 @@ class Helpdesk:
                 number = next(self._numbers)
                 self._send(number)
                 self.sent.append(number)
-        except Exception as fault:  # noqa: BLE001 (told by whoever waits for the thread)
+        except Exception as fault:  # noqa: BLE001 (reported by the thread that waits for this one)
             self.fault = fault
 
     def _send(self, number: int) -> None:
@@ -139,7 +139,7 @@ class Helpdesk:
 
 
 def surroundings(docker: dict[str, str], standin: str, directory: Path) -> dict[str, str]:
-    """Return what compose.yaml is given: free ports, secrets below a directory, images without a registry."""
+    """Return the variables for compose.yaml: free ports, secrets in a directory, images without a registry."""
     return {
         **docker,
         "ROOT": str(ROOT),
@@ -164,7 +164,7 @@ def _ask_tracker(stack: Engine, kind: str, limit: int, offset: int) -> dict[str,
 
 
 def tracked(stack: Engine, kind: str) -> list[dict[str, Any]]:
-    """Return everything of a kind that the tracker has: time_entries, issues."""
+    """Return the tracker's objects of a kind: time_entries or issues."""
     found: list[dict[str, Any]] = []
     while True:
         answer = _ask_tracker(stack, kind, 100, len(found))
@@ -174,22 +174,22 @@ def tracked(stack: Engine, kind: str) -> list[dict[str, Any]]:
 
 
 def logged(stack: Engine) -> int:
-    """Return how many time entries the tracker has."""
+    """Return the number of time entries in the tracker."""
     entries: int = _ask_tracker(stack, "time_entries", 1, 0)["total_count"]
     return entries
 
 
 def issues_of(entries: list[dict[str, Any]]) -> Counter[int]:
-    """Return how many time entries each issue has."""
+    """Return the number of time entries of each issue."""
     return Counter(one["issue"]["id"] for one in entries)
 
 
 def restarts(stack: Engine) -> dict[str, list[int]]:
-    """Return how often the engine started each of our containers again."""
+    """Return how often the engine restarted each of our containers."""
     return {name: [one["RestartCount"] for one in stack.containers(name)] for name in OURS}
 
 
 def waiting(stack: Engine) -> list[Any]:
-    """Return the events that wait."""
+    """Return the pending events."""
     found: list[Any] = json.loads(stack.deskbridge("event", "list", "--state", "pending", "--json"))
     return found

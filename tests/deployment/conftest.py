@@ -1,4 +1,4 @@
-"""What the tests of a deployment need of this machine, and share: one Docker engine, one wheel, one folder of tools."""
+"""Shared by the deployment tests: a Docker engine, a wheel and a folder of tools, if this machine can have them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
 CANNOT = 3
-"""Exit code of what cannot be done on this machine, through no fault of ours."""
+"""Exit code if something cannot be done on this machine for reasons outside deskbridge."""
 
 LEFT_OUT = 33
-"""Exit code of a run in which something was left out: pytest uses 3 for faults of its own; `run` makes a 3 of it."""
+"""Exit code of a run with parts left out. pytest uses 3 for its own errors; the script `run` turns this code into 3."""
 CANNOT_BE_HAD = "cannot be had here: "
 IMAGE = "deskbridge:test"
 WORK = "DEPLOY_WORK"
-"""A folder that is kept for the next run, its engine running; without it each run begins and ends with nothing."""
-MEMORY = Path("/dev/shm")  # noqa: S108 (a file system in memory; the folder in it is made by mkdtemp)
+"""Variable with a folder to keep for the next run, with its engine running; unset: each run uses a new folder."""
+MEMORY = Path("/dev/shm")  # noqa: S108 (a file system in memory; each run makes a folder of its own in it)
 ENOUGH_BYTES = 8 << 30
 _left_out: list[str] = []
 _measured: list[str] = []
@@ -34,12 +34,12 @@ _made: list[Path] = []
 
 
 def leave_out(reason: str) -> NoReturn:
-    """Skip what cannot be had here; the whole run ends with `LEFT_OUT` then, since not everything was shown."""
+    """Skip a test that cannot run here; the whole run then ends with `LEFT_OUT`, since it did not test everything."""
     pytest.skip(CANNOT_BE_HAD + reason)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the folder that all processes of this run share; in memory where there is enough of it."""
+    """Choose the folder that all processes of this run share; it is in memory if there is enough of it."""
     if not hasattr(config, "workerinput") and WORK not in os.environ:
         is_roomy = MEMORY.is_dir() and min(_free_bytes(), shutil.disk_usage(MEMORY).free) > ENOUGH_BYTES
         _made.append(
@@ -49,13 +49,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Remember what could not be had, whichever process tried it."""
+    """Record the tests that could not run, in whichever process."""
     if report.skipped and isinstance(report.longrepr, tuple) and CANNOT_BE_HAD in report.longrepr[2]:
         _left_out.append(report.longrepr[2])
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Stop what was started for this run, and say by the exit code that something could not be run."""
+    """Stop what was started for this run, and report by the exit code if a part could not run."""
     for work in _made:
         if work.exists():
             subprocess.run([HERE / "engine", "down", work], check=True)
@@ -71,7 +71,7 @@ def _free_bytes() -> int:
 
 @contextmanager
 def alone(name: str) -> Iterator[Path]:
-    """Give one process of this run at a time the folder that all share."""
+    """Let one process of this run at a time use the folder that they share."""
     work = Path(os.environ[WORK])
     work.mkdir(mode=0o755, parents=True, exist_ok=True)
     with (work / f"{name}.lock").open("w") as lock:
@@ -80,20 +80,20 @@ def alone(name: str) -> Iterator[Path]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what was measured."""
+    """Print the measured values."""
     for line in _measured:
         terminalreporter.write_line(line)
 
 
 @pytest.fixture
 def report() -> list[str]:
-    """Lines to be shown after the run."""
+    """Lines to print after the run."""
     return _measured
 
 
 @pytest.fixture(scope="session")
 def unpack() -> Callable[..., Path]:
-    """Unpacks Debian's packages; skips where they cannot be had. Packages that are there already are not fetched."""
+    """Unpacks packages of Debian, and downloads only those that are missing; skips if they are unavailable."""
 
     def them(*packages: str) -> Path:
         with alone("tools") as work:
@@ -114,7 +114,7 @@ def unpack() -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def tool(unpack: Callable[..., Path]) -> Callable[[str, str], Path]:
-    """Finds a program by its name, in a Debian package where it is not installed; skips where it cannot be had."""
+    """Finds a program by its name, or in a Debian package if it is not installed; skips if that is unavailable."""
 
     def find(name: str, package: str) -> Path:
         if found := shutil.which(name):
@@ -127,27 +127,27 @@ def tool(unpack: Callable[..., Path]) -> Callable[[str, str], Path]:
 
 @pytest.fixture(scope="session")
 def docker() -> dict[str, str]:
-    """The environment in which a Docker engine answers, with what TOOLS names unpacked; skips where none can be had."""
+    """The environment to reach a Docker engine, with TOOLS as the folder of its tools; skips if none is available."""
     work = Path(os.environ[WORK])
     ended = subprocess.run([HERE / "engine", "up", work], capture_output=True, text=True, check=False)
     if ended.returncode == CANNOT:
         leave_out(f"a Docker engine: {ended.stderr.strip()}")
     assert ended.returncode == 0, ended.stdout + ended.stderr
     answers = json.loads(ended.stdout.splitlines()[-1])
-    # a `make` of the tests is none of the one that runs them
+    # the `make` that a test runs must not inherit the variables of the `make` that runs the tests
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     return {**environment, **answers, "DOCKER_BUILDKIT": "1", "TOOLS": str(work / "tools")}
 
 
 @pytest.fixture(scope="session")
 def base(docker: dict[str, str]) -> str:
-    """The image that ours is built on."""
+    """The base image of ours."""
     return _image(docker, "base")
 
 
 @pytest.fixture(scope="session")
 def standin(docker: dict[str, str]) -> str:
-    """The image that stands for PostgreSQL's, for Redis' and, with systemd as its first process, for a machine."""
+    """The image that replaces PostgreSQL's, Redis's and, with systemd as its first process, a machine."""
     return _image(docker, "standin")
 
 
@@ -158,7 +158,7 @@ def _image(docker: dict[str, str], name: str) -> str:
 
 @pytest.fixture(scope="session")
 def wheel(testrun_uid: str) -> Path:
-    """The wheel of this tree in dist/, built once for all: `make -o wheel` makes the image and the package of it."""
+    """The wheel of this tree in dist/, built once; `make -o wheel` builds the image and the package from it."""
     with alone("wheel") as work:
         built_by = work / "wheel.run"
         if not built_by.exists() or built_by.read_text(encoding="utf-8") != testrun_uid:
@@ -170,7 +170,7 @@ def wheel(testrun_uid: str) -> Path:
 
 @pytest.fixture(scope="session")
 def image(docker: dict[str, str], base: str, wheel: Path) -> str:
-    """The image of this tree."""
+    """The image built from this tree."""
     assert wheel.exists()
     with alone("image"):
         named = (f"BASE={base}", f"IMAGE={IMAGE}", "BUILD_FLAGS=-q --network=host")
@@ -179,7 +179,7 @@ def image(docker: dict[str, str], base: str, wheel: Path) -> str:
 
 
 def run(environment: dict[str, str], *command: str | Path, given: str = "", cwd: Path = ROOT) -> str:
-    """Run a program to its successful end; return what it wrote."""
+    """Run a program, which must succeed; return its output."""
     ended = subprocess.run(
         command,
         env=environment,

@@ -1,4 +1,4 @@
-"""What alerts and dashboard ask, and a Prometheus that answers."""
+"""The queries of the alerts and the dashboard, and a client of the Prometheus that answers them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def expressions() -> list[str]:
 
 
 def hasten(directory: Path) -> dict[str, Any]:
-    """Write the rules without their patience to a directory; return Prometheus' configuration, asking each second."""
+    """Write the rules to a directory with waits of a second; return a configuration that scrapes each second."""
     rules = re.sub(r"for: \w+", "for: 1s", RULES.read_text(encoding="utf-8"))
     (directory / "alerts.yml").write_text(rules, encoding="utf-8")
     config: dict[str, Any] = yaml.safe_load((MONITORING / "prometheus.yml").read_text(encoding="utf-8"))
@@ -34,28 +34,28 @@ def hasten(directory: Path) -> dict[str, Any]:
 
 
 class Asked:
-    """A Prometheus that is asked.
+    """A Prometheus to query.
 
     Args:
-        url: where it answers.
+        url: its address.
     """
 
     def __init__(self, url: str) -> None:
         self.url = url
 
     def query(self, expression: str) -> list[dict[str, Any]]:
-        """Return what an expression is now."""
+        """Return the current result of an expression."""
         answer = requests.get(f"{self.url}/api/v1/query", params={"query": expression}, timeout=10).json()
         assert answer["status"] == "success", answer
         found: list[dict[str, Any]] = answer["data"]["result"]
         return found
 
     def until(self, expression: str, seconds: float = 90) -> None:
-        """Wait until an expression has a value."""
+        """Wait until an expression has a result."""
         until(lambda: self.query(expression), f"never: {expression}", seconds)
 
     def is_ready(self) -> bool:
-        """Tell whether it answers."""
+        """Return whether Prometheus answers."""
         try:
             return requests.get(f"{self.url}/-/ready", timeout=1).ok
         except requests.ConnectionError:

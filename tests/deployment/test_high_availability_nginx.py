@@ -1,4 +1,4 @@
-"""nginx, as configured by deploy/nginx, before two producers and two consoles."""
+"""nginx, as configured by deploy/nginx, in front of two producers and two consoles."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ Tool = Callable[[str, str], Path]
 TOKEN = "a token of the console's API"
 PROBLEM = "application/problem+json"
 BODY_S, ANSWER_S = 10, 35
-"""As deploy/nginx and docs/how-to/high-availability.md have them."""
+"""The limits of deploy/nginx and docs/how-to/high-availability.md."""
 
 
 class Site:
     """Two producers and two consoles behind nginx.
 
     Args:
-        fleet: one producer, the workers, beat.
-        program: nginx.
+        fleet: one producer, the workers, and beat.
+        program: path of nginx.
     """
 
     def __init__(self, fleet: Fleet, program: Path) -> None:
@@ -59,7 +59,7 @@ class Site:
         self.nginx.start()
 
     def start(self, name: str) -> Child:
-        """Start one of the processes, or start it again."""
+        """Start one of the processes, or restart it."""
         kind, port = name.partition("-")[0], self.ports[name]
 
         def answers() -> bool:
@@ -68,7 +68,7 @@ class Site:
         return self.fleet.processes.start(self.fleet.child(name, kind, "--port", str(port)), answers)
 
     def get(self, path: str, **headers: str) -> requests.Response:
-        """Ask the console."""
+        """Request a path of the console."""
         return requests.get(
             f"{self.nginx.url}{path}",
             headers={"Host": CONSOLE, **headers},
@@ -79,13 +79,13 @@ class Site:
 
 @pytest.fixture(scope="module")
 def nginx(tool: Tool) -> Path:
-    """The program; skips where it cannot be had."""
+    """The path of nginx; skips if it is unavailable."""
     return tool("nginx", "nginx")
 
 
 @pytest.fixture
 def site(tmp_path: Path, postgres_url: str, redis_url: str, nginx: Path) -> Iterator[Site]:
-    """Everything, running."""
+    """The whole site, running."""
     settings: dict[str, Any] = {"TRUSTED_PROXIES": HOST, "CONSOLE_TOKENS": TOKEN}
     with StandIn() as stand_in:
         fleet = Fleet(tmp_path, postgres_url, redis_url, stand_in, **settings)
@@ -187,7 +187,7 @@ def test_an_event_is_sent_to_another_producer_and_a_form_to_no_other_console(
             assert sorted((one.requests, two.requests)) == [1, 1]
             assert (event.status_code, event.headers["retry-after"]) == (503, "5")
             assert event.headers["content-type"] == PROBLEM
-            time.sleep(5.5)  # fail_timeout: both are asked again
+            time.sleep(5.5)  # fail_timeout: nginx uses both again
             form = requests.post(
                 f"{proxy.url}/ui/x", data="a=b", headers={"Host": CONSOLE}, verify=verify, timeout=10
             )
@@ -221,7 +221,7 @@ def test_a_body_that_stops_coming_reaches_nobody_and_a_producer_that_never_answe
 
 
 def seconds_until_cut(proxy: Nginx) -> float:
-    """Send the beginning of an event; return the seconds until the connection is cut without an answer."""
+    """Send the start of an event; return the seconds until the connection is closed without an answer."""
     trusted = ssl.create_default_context(cafile=proxy.certificate)
     with (
         socket.create_connection((HOST, proxy.port), timeout=60) as plain,
@@ -234,13 +234,13 @@ def seconds_until_cut(proxy: Nginx) -> float:
 
 
 class HangingUp:
-    """A server that takes a request and hangs up.
+    """A server that reads a request and closes the connection.
 
     Args:
-        at_once: not only when it is stopped.
+        at_once: whether it closes at once, and not only when it is stopped.
 
     Attributes:
-        requests: how many it took.
+        requests: number of requests that it has read.
     """
 
     def __init__(self, *, at_once: bool) -> None:
@@ -262,7 +262,7 @@ class HangingUp:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def stop(self) -> None:
-        """End it."""
+        """Stop the server."""
         self._hangs_up.set()
         self._server.shutdown()
         self._server.server_close()
@@ -270,7 +270,7 @@ class HangingUp:
 
 @contextmanager
 def hanging_up(*, at_once: bool = True) -> Iterator[HangingUp]:
-    """A server that hangs up, for a while."""
+    """Run a server that closes connections."""
     server = HangingUp(at_once=at_once)
     try:
         yield server
@@ -279,7 +279,7 @@ def hanging_up(*, at_once: bool = True) -> Iterator[HangingUp]:
 
 
 class _From(HTTPAdapter):
-    """Connects from an address of one's own."""
+    """Connects from a given source address."""
 
     def __init__(self, address: str) -> None:
         self._address = address

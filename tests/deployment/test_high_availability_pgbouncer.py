@@ -1,4 +1,4 @@
-"""pgbouncer in transaction mode, with three connections: the store's tests, migrations at once, and a whole day."""
+"""pgbouncer with three connections in transaction mode: the store's tests, concurrent migrations, and a whole day."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ pytestmark = [pytest.mark.ha, pytest.mark.timeout(900)]
 Unpack = Callable[..., Path]
 MIGRATIONS = 3
 LIMITS = ("idle_in_transaction_session_timeout = '10s'", "lock_timeout = '15s'")
-"""As docs/how-to/high-availability.md has them set."""
+"""The limits that docs/how-to/high-availability.md sets."""
 
 STORE = "tests/integration/store"
-NOT_THROUGH_IT = tuple(f"{STORE}/test_{name}.py" for name in ("stopped_inside", "prepared", "constant"))
-"""Limits that each connection has of its own, which are the role's through pgbouncer, and what is prepared, or goes to
-the driver as it is: nothing."""
+NOT_THROUGH_IT = tuple(f"{STORE}/test_{name}.py" for name in ("stopped_inside", "prepared"))
+"""Left out: limits that each connection sets for itself, which come from the role with pgbouncer, and prepared
+statements, which are not used with it."""
 
 
 @pytest.fixture(scope="module")
 def unpacked(unpack: Unpack) -> Path:
-    """Where pgbouncer was unpacked, with the libraries that it needs."""
+    """The folder with pgbouncer and the libraries that it needs."""
     return unpack("pgbouncer", "libc-ares2", "libevent-2.1-7")
 
 
 @pytest.fixture
 def pooler(unpacked: Path, servers_dir: Path, postgres_server: PostgresServer) -> Iterator[Pooler]:
-    """A pgbouncer in front of the tests' PostgreSQL, limits set on the role."""
+    """A pgbouncer in front of the tests' PostgreSQL, with limits set on the role."""
     postgres_server.revive()
     for limit in LIMITS:
         execute(postgres_server, f"ALTER ROLE {USER} SET {limit}")
@@ -63,12 +63,12 @@ def pooler(unpacked: Path, servers_dir: Path, postgres_server: PostgresServer) -
 
 
 def program(unpacked: Path) -> Path:
-    """Return pgbouncer."""
+    """Return the path of pgbouncer."""
     return unpacked / "usr" / "sbin" / "pgbouncer"
 
 
 def libraries(unpacked: Path) -> Path:
-    """Return the libraries' directory."""
+    """Return the folder of the libraries."""
     return unpacked / "usr" / "lib" / f"{os.uname().machine}-linux-gnu"
 
 

@@ -1,4 +1,4 @@
-"""PostgreSQL restarted, and its replica promoted: no event that was answered 202 is lost."""
+"""PostgreSQL is restarted, and its replica is promoted: no event that was answered 202 is lost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_postgresql_that_is_restarted_at_once_under_load_loses_no_202_and_has_
         try:
             fleet.start(workers=2)
             fleet.stand_in.settings(latency_ms=50)
-            # so slow that much is left when the workers are busy, also on a machine that has other work
+            # slow, so that events are left when the workers become busy, even on a machine with other work
             load = Load(fleet, generate(8, tickets=200, events=1000, copies=1), pause_s=0.1)
             away = []
             with load:

@@ -1,4 +1,4 @@
-"""RabbitMQ as the broker: exactly once as with Redis, and what looks at the queue tells the truth."""
+"""RabbitMQ as the broker: exactly once as with Redis, and metrics and doctor report the queue's true state."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def rabbitmq(unpack: Unpack, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 @pytest.fixture
 def fleet(tmp_path: Path, postgres_url: str, redis_url: str, rabbitmq: RabbitMQ) -> Iterator[Fleet]:
-    """Everything with RabbitMQ as the broker, and Redis for locks and the pause."""
+    """A whole installation with RabbitMQ as the broker, and Redis for locks and the circuit breaker."""
     with StandIn() as stand_in:
         made = Fleet(tmp_path, postgres_url, redis_url, stand_in, BROKER_URL=rabbitmq.url)
         try:
@@ -116,7 +116,7 @@ def test_how_many_rings_wait_is_told_truly_and_the_sweep_goes_by_it(fleet: Fleet
     fleet.wait_until_synced(120)
     until(
         lambda: shown()["deskbridge_rings_waiting"] == 0, fleet.logs, 240
-    )  # what the sweep rang in vain, too
+    )  # including the messages that the sweep sent without need
     rabbitmq.tell("stop_app")
     try:
         until(lambda: shown()['deskbridge_reachable{service="broker"}'] == 0, fleet.logs, 60)

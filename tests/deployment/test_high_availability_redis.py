@@ -1,4 +1,4 @@
-"""Redis behind Sentinels: what is lost with its master is notified again by the sweep."""
+"""Redis behind Sentinels: the sweep notifies again the tickets whose messages are lost with the master."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.ha, pytest.mark.timeout(900)]
 
 EVENTS = 800
 LOST = 50
-"""Events whose rings the replica never hears of: it stands still, and so do the workers."""
+"""Events whose messages never reach the replica, which is suspended like the workers."""
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def watched(servers_dir: Path, tmp_path: Path) -> Iterator[Watched]:
 
 @pytest.fixture
 def fleet(tmp_path: Path, postgres_url: str, watched: Watched) -> Iterator[Fleet]:
-    """Everything with REDIS_URL leading to the Sentinels: broker, locks and pause."""
+    """A whole installation with REDIS_URL leading to the Sentinels: broker, locks and circuit breaker."""
     with StandIn() as stand_in:
         made = Fleet(tmp_path, postgres_url, "redis://127.0.0.1:1/0", stand_in, REDIS_URL=watched.url)
         try:
@@ -81,6 +81,6 @@ def test_with_the_master_killed_under_load_every_event_is_accepted_and_has_one_e
 
 
 def _wait_until_notified(watched: Watched) -> None:
-    """Wait until a message was put into the new master."""
+    """Wait until a message arrives at the new master."""
     with watched.client(watched.replica) as redis:
         until(lambda: "cmdstat_lpush" in redis.info("commandstats"), "nobody came to the new master", 120)

@@ -1,4 +1,4 @@
-"""Alerts and dashboard: tests by promtool, names, runbooks. What a running Prometheus says is in test_containers."""
+"""Alerts and dashboard: names, runbooks, and rules tested by promtool; test_containers runs a real Prometheus."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ pytestmark = [pytest.mark.deploy, pytest.mark.timeout(400)]
 Tool = Callable[[str, str], Path]
 CONTAINERS = ROOT / "deploy" / "container"
 GRID = 24
-"""Columns of a dashboard."""
+"""Number of columns in a dashboard."""
 
 JOB = 'job="deskbridge",instance="i"'
 
 
 @dataclass(frozen=True)
 class Case:
-    """Series that make an alert fire, and series beside which it is quiet; promtool's notation, a value a minute."""
+    """Series that make an alert fire, and series that do not; in promtool's notation, one value per minute."""
 
     fires: tuple[str, ...]
     quiet: tuple[str, ...]
 
 
 def gauge(name: str, fires: int, quiet: int = 0, **labels: str) -> Case:
-    """A gauge that is at one value, or at another, for an hour and a half."""
+    """Return the case of a gauge that keeps the first value, or the second one, for an hour and a half."""
     inside = ",".join(f'{key}="{value}"' for key, value in labels.items())
     series = f"deskbridge_{name}{{{inside}}}"
     return Case((f"{series}|{fires}x90",), (f"{series}|{quiet}x90",))
 
 
 def spool(instance: str, parked: int, told: int) -> tuple[str, ...]:
-    """What one producer was told of the helpdesk's spool, and when."""
+    """Return the series of the help desk's spool that one producer received, and when."""
     labels = f'instance="{instance}",secret="0"'
     return (
         f'deskbridge_helpdesk_spool_events{{{labels},state="parked"}}|{parked}x90',
@@ -158,7 +158,7 @@ def test_each_alert_fires_when_it_should_and_not_otherwise(tool: Tool, tmp_path:
 
 
 def _unit_test(alert: str, series: tuple[str, ...], firing: int) -> dict[str, Any]:
-    """Return promtool's test that so many of an alert fire after 80 minutes of some series."""
+    """Return promtool's test that the given number of alerts fires after 80 minutes of some series."""
     split = [one.rpartition("|") for one in series]
     expression = f'count(ALERTS{{alertname="{alert}",alertstate="firing"}}) or vector(0)'
     wanted = {"expr": expression, "eval_time": "80m", "exp_samples": [{"labels": "{}", "value": firing}]}

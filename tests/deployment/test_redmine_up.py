@@ -1,4 +1,4 @@
-"""What redmine-up says where nothing is in its cache."""
+"""redmine-up accepts a missing cache folder; with `--no-install` it then exits with CANNOT_INSTALL."""
 
 import os
 import subprocess

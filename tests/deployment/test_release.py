@@ -1,4 +1,4 @@
-"""`make release`: of one commit the same bytes, wherever and whenever. `make test-deploy DEPLOYED=release`."""
+"""`make release` builds the same bytes from one commit, wherever and whenever. `make test-deploy DEPLOYED=release`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.deploy, pytest.mark.timeout(600)]
 
 
 def released(tree: Path, **environment: str) -> Path:
-    """Make a release of a tree; return its folder."""
+    """Build a release of a tree; return its folder."""
     program = (sys.executable, "-m", "deploy.release")
     run({**os.environ, **environment, "PYTHONPATH": str(tree)}, *program, cwd=tree)
     return tree / "dist"

@@ -1,4 +1,4 @@
-"""The documents as a site: built strictly, every link and anchor leads somewhere, and it fetches nothing."""
+"""The documentation as a site: it builds strictly, every link and anchor works, and pages load nothing external."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def make(target: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def site() -> Path:
-    """The site, built; skips where its tools cannot be downloaded."""
+    """The built site; skips if its tools cannot be downloaded."""
     tools = make("build/site-tools/.installed")
     if tools.returncode:
         leave_out(f"the site's tools cannot be installed: {tools.stderr.strip()[-300:]}")

@@ -1,4 +1,4 @@
-"""The package and its units on a machine whose first process is systemd: from the installation to the purge."""
+"""The package and its units on a machine whose first process is systemd, from installation to purge."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ pytestmark = [pytest.mark.deploy, pytest.mark.timeout(600)]
 
 NAME = "deskbridge-machine"
 RELEASE = "12"
-"""The Debian that the machine is of: a package is for the release that it was built on."""
+"""The machine's Debian release: a package is for the release on which it was built."""
 
 SERVICES = ("producer", "worker@1", "beat", "console")
 PROGRAM = "/opt/deskbridge/bin/deskbridge"
 PUT = "/root/deskbridge.deb"
 MOST_EXPOSED = 20
-"""Of 100, as `systemd-analyze security` counts."""
+"""Highest exposure, of 100, as `systemd-analyze security` rates it."""
 
 GRACE_S = 40
 WATCHED_S = 30
-"""So long a process may say nothing (WatchdogSec)."""
+"""Seconds that a process may stay silent (WatchdogSec)."""
 START = "systemctl enable --now deskbridge.target\n"
 PREPARE, LOOK = instead(
     documented("how-to/install-systemd.md#set-it-up"),
@@ -42,7 +42,7 @@ PREPARE, LOOK = instead(
     ("deskbridge:…@", "deskbridge:owner@"),
     ("deskbridge_producer:…@", "deskbridge_producer:appender@"),
 ).split(START)
-"""What a page has an administrator type before everything is started, and after it."""
+"""The commands that a page has an administrator type before everything is started, and after that."""
 
 BY_HAND = PREPARE + instead(
     documented("how-to/connect-redmine.md#address-and-key")
@@ -74,30 +74,30 @@ exit 1
 
 
 class Machine:
-    """A machine with systemd, PostgreSQL, Redis and the mock Redmine; no network but its own loopback.
+    """A machine with systemd, PostgreSQL, Redis and the mock Redmine; its only network is its loopback.
 
     Args:
-        environment: how the Docker engine is reached.
+        environment: variables to reach the Docker engine.
     """
 
     def __init__(self, environment: dict[str, str]) -> None:
         self.environment = environment
 
     def docker(self, *arguments: str | Path, given: str = "") -> str:
-        """Run docker; return what it printed."""
+        """Run docker; return its output."""
         return run(self.environment, "docker", *arguments, given=given)
 
     def sh(self, script: str, given: str = "") -> str:
-        """Run a script of the shell as root, up to its first failure; return what it printed."""
+        """Run a shell script as root, up to its first failure; return its output."""
         return self.docker("exec", "-i", NAME, "sh", "-ec", script, given=given)
 
     def code(self, script: str) -> tuple[int, str]:
-        """Run a script; return its exit code, and what it printed on both channels."""
+        """Run a script; return its exit code, and its output on both channels."""
         *said, code = self.sh(f"set +e; ({script}) 2>&1; code=$?; echo; echo $code").splitlines()
         return int(code), "\n".join(said)
 
     def shown(self, service: str, *properties: str) -> list[str]:
-        """Return properties of a service of ours, in the order of their names."""
+        """Return properties of one of our services, in the order of their names."""
         asked = " ".join(f"-p {one}" for one in properties)
         told = dict(
             line.split("=", 1) for line in self.sh(f"systemctl show {asked} {unit(service)}").splitlines()
@@ -105,7 +105,7 @@ class Machine:
         return [told[one] for one in properties]
 
     def install(self, package: Path) -> str:
-        """Install a package, nobody being asked anything; return what was said."""
+        """Install a package without questions; return the output."""
         self.docker("cp", package, f"{NAME}:{PUT}")
         _, install = documented("how-to/install-systemd.md#by-the-package").splitlines()
         unattended = ("apt install", "DEBIAN_FRONTEND=noninteractive apt-get -q install -y < /dev/null")
@@ -117,13 +117,13 @@ class Machine:
         self.becomes_whole()
 
     def becomes_whole(self) -> None:
-        """Wait until every process says of itself that it works."""
-        # on the machine, and without a program of ours: waiting takes nothing from those that start
+        """Wait until every process reports that it works."""
+        # waits on the machine with a small script of its own, which takes little from the starting processes
         self.sh(READY)
         until(self.is_whole, self.log, 150)
 
     def is_whole(self) -> bool:
-        """Tell whether every process runs and says so of itself."""
+        """Return whether the doctor reports every process as running."""
         _, told = self.code("deskbridge doctor --json")
         try:
             found = {one["check"]: one["status"] for one in json.loads(told)}
@@ -134,17 +134,17 @@ class Machine:
         )
 
     def send(self, *numbers: int) -> None:
-        """Send the event of a finished ticket task of so many tickets."""
+        """Send the event of a finished ticket task for each of these numbers."""
         events = [task_event(of_ticket=ticket(4000 + one), of_task=task(5000 + one)) for one in numbers]
         self.sh("deskbridge event send -", given="\n".join(json.dumps(one) for one in events))
 
     def logged(self) -> int:
-        """Return how many time entries the tracker has."""
+        """Return the number of time entries in the tracker."""
         found: int = json.loads(self.sh(f"/usr/bin/python3 -c '{ENTRIES}'"))["total_count"]
         return found
 
     def log(self) -> str:
-        """Return the end of the units' log."""
+        """Return the last lines of the units' log."""
         return self.sh("journalctl --no-pager -n 60 -u 'deskbridge*'")
 
 
@@ -154,7 +154,7 @@ def unit(service: str) -> str:
 
 @pytest.fixture(scope="module")
 def package(docker: dict[str, str], wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package of this tree."""
+    """The package of this tree; skips if this machine cannot build it."""
     if not shutil.which("dpkg-deb") or platform.freedesktop_os_release().get("VERSION_ID") != RELEASE:
         leave_out(f"a package for Debian {RELEASE} is built on Debian {RELEASE}")
     assert wheel.exists()
@@ -168,11 +168,11 @@ def package(docker: dict[str, str], wheel: Path, tmp_path_factory: pytest.TempPa
 def machine(docker: dict[str, str], standin: str) -> Iterator[Machine]:
     """A machine on which nothing of deskbridge is installed."""
     made = Machine(docker)
-    # all that systemd needs of the kernel; SYS_RESOURCE is not to be had everywhere
+    # the rights that systemd needs from the kernel; SYS_RESOURCE is not available everywhere
     rights = ("--cap-add=ALL", "--cap-drop=SYS_RESOURCE", "--cgroupns=private", "--env=container=docker")
     unmasked = ("--security-opt=seccomp=unconfined", "--security-opt=systempaths=unconfined")
     files = ("--tmpfs=/run", "--tmpfs=/tmp", f"--volume={ROOT}/deploy:/src/deploy:ro")
-    # systemd in a container hands on credentials only where /run is shared
+    # systemd in a container passes credentials on only if /run is shared
     first = ("--entrypoint=sh", standin, "-c", "mount --make-rshared / && exec /sbin/init")
     made.docker("run", "-d", "--rm", "--name", NAME, "--network=none", *rights, *unmasked, *files, *first)
     try:
@@ -186,7 +186,7 @@ def machine(docker: dict[str, str], standin: str) -> Iterator[Machine]:
 
 @pytest.fixture(scope="module")
 def installed(machine: Machine, package: Path) -> Machine:
-    """The machine with the package, and nothing said of where its database is."""
+    """The machine with the package installed, but without the address of its database."""
     machine.install(package)
     return machine
 
@@ -362,7 +362,7 @@ def test_a_wheel_in_a_venv_is_set_up_by_a_command(running: Machine) -> None:
 
 
 def _newer(package: Path, directory: Path, environment: dict[str, Any]) -> Path:
-    """Return the package as a higher version of it."""
+    """Return the package with a higher version."""
     unpacked, made = directory / "unpacked", directory / "newer.deb"
     run(environment, "dpkg-deb", "-R", package, unpacked)
     control = unpacked / "DEBIAN" / "control"

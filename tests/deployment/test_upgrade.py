@@ -1,4 +1,4 @@
-"""An upgrade of the stack under load to the next version: side by side over its migration, nothing lost or twice."""
+"""An upgrade under load: the versions run side by side across the migration, and nothing is lost or done twice."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ pytestmark = [pytest.mark.deploy, pytest.mark.timeout(900)]
 THE_NEXT = "deskbridge:next"
 WORKERS = 2
 MORE = 8
-"""So many further events show that something works."""
+"""Number of further time entries that show that events are still forwarded."""
 
 ENDED = re.compile(r"^deskbridge_events_ended_total\{.*\} (\S+)$", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sources of the next version: today's with one revision more."""
+    """The sources of the next version: the current ones with one more revision."""
     directory = tmp_path_factory.mktemp("next")
     archive = directory / "sources.tar"
     run({}, "/usr/bin/git", "archive", "--output", archive, "HEAD")
@@ -56,7 +56,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def next_image(tree: Path, docker: dict[str, str], base: str, image: str) -> str:
-    """The image of the next version, after today's: they share the layer of packages."""
+    """The image of the next version, built after the current one: they share the layer of packages."""
     assert image == IMAGE
     pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation")
     run(docker, *pip, "--wheel-dir", "dist", ".", cwd=tree)
@@ -68,7 +68,7 @@ def next_image(tree: Path, docker: dict[str, str], base: str, image: str) -> str
 
 @pytest.fixture
 def stack(docker: dict[str, str], standin: str, image: str, tmp_path: Path) -> Iterator[Engine]:
-    """A stack of today's image, with two workers."""
+    """A stack of the current image, with two workers."""
     given = surroundings(docker, standin, tmp_path)
     made = Engine({**given, "DESKBRIDGE_IMAGE": image}, "upgraded")
     run(made.environment, ROOT / "deploy" / "container" / "make-secrets", given["SECRETS"])
@@ -94,7 +94,7 @@ def images(stack: Engine, service: str) -> list[str]:
 
 
 def ended(stack: Engine) -> dict[str, float]:
-    """Return how many events each worker has ended, by its container and image."""
+    """Return how many events each worker has ended, by image and container."""
     ask = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:9101/metrics').read().decode())"
     return {
         f"{one['Config']['Image']} {one['Id'][:12]}": sum(

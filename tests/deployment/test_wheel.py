@@ -1,4 +1,4 @@
-"""What ships: the wheel holds the product and nothing else, and runs with its declared dependencies alone."""
+"""The wheel contains the product and nothing else, and runs with only its declared dependencies."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ SOURCES = (*PRODUCT, "setup.py", "pyproject.toml", "README.md", "LICENSE")
 LOCK = ROOT / "requirements-runtime.lock"
 INSTALL = (sys.executable, "-m", "uv", "pip", "install", "--quiet")
 CATALOGUE, COMPILED = ".po", ".mo"
-"""A language's texts, and what the build makes of them for the pages."""
+"""A language's texts, and the file that the build compiles from them for the pages."""
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    """Run a program to its successful end; return what it wrote."""
+    """Run a program, which must succeed; return its output."""
     ended = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return ended.stdout
@@ -38,7 +38,7 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built of a copy of the sources: building leaves files behind."""
+    """The wheel, built from a copy of the sources, since building leaves files behind."""
     source = tmp_path_factory.mktemp("source")
     for name in SOURCES:
         if (ROOT / name).is_dir():
@@ -55,7 +55,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of a venv that holds the wheel and what the run-time lock names, by its hashes."""
+    """The interpreter of a venv with the wheel and the packages of the run-time lock, verified by their hashes."""
     directory = tmp_path_factory.mktemp("venv")
     venv.create(directory)
     found = directory / "bin" / "python"
@@ -109,7 +109,7 @@ def test_a_lock_with_the_extras_has_what_they_need_and_all_else_as_it_was(
 
 @pytest.fixture
 def fleet(tmp_path: Path, python: Path, postgres_url: str, redis_url: str) -> Iterator[Fleet]:
-    """Producer, worker and beat out of the wheel, started where no source is."""
+    """Producer, worker and beat from the wheel, started in a folder without sources."""
     with StandIn(in_process=True) as stand_in:
         made = Fleet(tmp_path, postgres_url, redis_url, stand_in, python=python)
         try:

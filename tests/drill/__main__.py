@@ -1,4 +1,4 @@
-"""`python -m tests.drill [--seed N] [--redmine V] [--profile P]`: exit 1 where anything was lost or done twice."""
+"""`python -m tests.drill [--seed N] [--redmine V] [--profile P]`: exit 1 if anything was lost or done twice."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def main() -> int:
 
 
 def _end_at_last(patience: float) -> threading.Timer:
-    """End the drill in any case: with its cleaning up at the deadline, without it a little later.
+    """End the drill in any case: at the deadline with cleanup, and shortly after it without.
 
-    The kernel ends its children with it.
+    The kernel ends the child processes with it.
 
     Returns:
-        What would end it without cleaning up.
+        The timer that ends the drill without cleanup.
     """
 
     def out_of_time(_number: int, _frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""What an administrator does to the bridge while everything fails: links, templates, verdicts, replays."""
+"""What an administrator does in deskbridge while everything fails: mappings, templates, decisions, replays."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ Later = Callable[[float, Callable[[], None]], None]
 
 
 class Administrator:
-    """Changes what the bridge is told, and takes it back; decides what is held.
+    """Changes settings and reverts them; decides rows on hold.
 
     Args:
-        store: the bridge's database.
-        stand_in: the tracker, at which a person looks before deciding.
+        store: deskbridge's database.
+        stand_in: the tracker, which a person checks before deciding.
     """
 
     def __init__(self, store: Store, stand_in: StandIn) -> None:
@@ -54,16 +54,16 @@ class Administrator:
         self._to_undo: dict[str, Callable[[], Any]] = {}
 
     def link(self, later: Later, project_id: int | None, lasts: float) -> int:
-        """Link the public entity to another project, or to none, for some seconds."""
+        """Map the public entity to another project, or remove its mapping, for some seconds."""
         if project_id is None:
-            with suppress(NotFound):  # another fault has removed it
+            with suppress(NotFound):  # another fault has already removed it
                 remove_mapping(self._store, MappingKind.ENTITY, PUBLIC_ENTITY)
         else:
             self._link(project_id)
         return self._for_a_while(later, lasts, "link", lambda: self._link(PUBLIC_PROJECT))
 
     def template(self, later: Later, operation: str, lasts: float) -> int:
-        """Put a template in force that adds to the text, for some seconds."""
+        """Activate a template that adds to the text, for some seconds."""
         template_id = self._template(Operation(operation))
         self._templates.activate(template_id, WHO)
         return self._for_a_while(
@@ -71,16 +71,16 @@ class Administrator:
         )
 
     def status_map(self, later: Later, lasts: float) -> int:
-        """Map one status otherwise and one not at all, for some seconds."""
+        """Map one status differently and leave one unmapped, for some seconds."""
         self._map(OTHERWISE)
         return self._for_a_while(later, lasts, "status_map", lambda: self._map(STATUS_MAP))
 
     def replay(self, state: str) -> int:
-        """Replay every event of a state."""
+        """Replay every event in a state."""
         return replay_state(self._store, EventState(state)).events
 
     def resolve(self) -> int:
-        """Decide everything that is held, as somebody does who has looked at the tracker."""
+        """Decide every row on hold, as a person does after a look at the tracker."""
         state = self._stand_in.state()
         notes = {one["id"] for row in state["issues"] for one in row["journals"] if one["notes"]}
         known = {
@@ -104,7 +104,7 @@ class Administrator:
         return decided
 
     def settle(self) -> None:
-        """Take back everything that is still in force."""
+        """Revert every change that is still active."""
         for name in list(self._to_undo):
             self._undo(name)
 
@@ -112,7 +112,7 @@ class Administrator:
         def over() -> None:
             try:
                 self._undo(name)
-            except SQLAlchemyError:  # another fault has the database down
+            except SQLAlchemyError:  # another fault has taken the database down
                 later(AGAIN_S, over)
 
         self._to_undo[name] = undo

@@ -1,4 +1,4 @@
-"""A siege of the producer with honest traffic beside it: every signed event is taken at its first try, and soon."""
+"""Honest traffic during a siege of the producer: each signed event is accepted quickly at its first try."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ TIMEOUT_S = 30.0
 SLOWEST_P99_S = 1.5
 UNLINKED = {"entity_id": 900_000}
 FIRST_TICKET = 50_000_000
-"""Beyond those of the helpdesk's day: what is sent here is taken in and forwarded nowhere."""
+"""Above the ticket ids of the help desk's day; these events are accepted and never forwarded."""
 
 
 @dataclass
 class Honest:
-    """A helpdesk that sends an event now and then, each on a connection of its own or all on one.
+    """A help desk that sends an event now and then: one thread on one connection, the others on a new one each time.
 
     Attributes:
-        took: seconds until each 202.
-        refused: what else there was.
+        took: seconds until each 202 response.
+        refused: descriptions of all other results.
     """
 
     url: str
@@ -44,11 +44,11 @@ class Honest:
 
     @property
     def p99(self) -> float:
-        """The 99th percentile of the seconds that a 202 took."""
+        """The 99th percentile of the seconds until a 202."""
         return sorted(self.took)[int(len(self.took) * 0.99)] if self.took else math.inf
 
     def send(self, seconds: float) -> None:
-        """Send for so long."""
+        """Send for a number of seconds."""
         until = time.monotonic() + seconds
         threads = [threading.Thread(target=self._send, args=(number, until)) for number in range(SENDERS)]
         for thread in threads:
@@ -89,7 +89,7 @@ class Honest:
 
 
 def besiege(url: str, secret: str, port: int, seconds: float, log: Path) -> Honest:
-    """Lay a siege for some seconds; return what honest traffic beside it met."""
+    """Besiege the producer for some seconds; return the results of honest traffic at the same time."""
     command = [sys.executable, "-m", "tests.support.siege", HOST, str(port)]
     siege = Child("siege", command, log=log, cwd=ROOT)
     honest = Honest(url, Webhook(secret))
@@ -102,7 +102,7 @@ def besiege(url: str, secret: str, port: int, seconds: float, log: Path) -> Hone
 
 
 def complaints(honest: Honest) -> list[str]:
-    """Return what must not have happened to honest traffic."""
+    """Return the violations that honest traffic met."""
     found = [f"besieged: a signed event was refused: {one}" for one in honest.refused]
     if honest.p99 > SLOWEST_P99_S:
         found.append(f"besieged: 1 % of signed events took over {honest.p99:.2f} s")

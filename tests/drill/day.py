@@ -1,4 +1,4 @@
-"""The helpdesk's day, from the seed: tickets, their events, and when each is delivered how often."""
+"""The help desk's day, drawn from the seed: tickets, their events, and when and how often each is delivered."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.events import ALICE, DONE, SUPPORT_ENTITY, moment, task, tick
 STATUSES = (1, 2, 5, 6)
 SECONDS_WORKED = (900, 1800, 5400, 1234, 29, 5430)
 SECONDS_ALIKE = (1800, 5430, 5460)
-"""Of ticket tasks without a text: versions of the tracker differ in which of them they list alike."""
+"""Durations of ticket tasks without a text; which of them look equal depends on the tracker's version."""
 PUBLIC_ENTITY, UNLINKED_ENTITY = 4, 99
 MOST_AT_ONCE = 5
 LATEST_COPY_S = 20.0
@@ -25,7 +25,7 @@ SIBLINGS = 3
 
 @dataclass(frozen=True)
 class Posting:
-    """One request of the helpdesk: events, each with its `delivery_id`, due so many seconds after the start."""
+    """One request of the help desk: events, each with its `delivery_id`, due `at` seconds after the start."""
 
     at: float
     webhook_id: str
@@ -34,16 +34,16 @@ class Posting:
 
 @dataclass(frozen=True)
 class Case:
-    """What kind of ticket one is.
+    """The characteristics of one ticket.
 
     Attributes:
-        title: of its issue; the same for siblings.
+        title: its title, which is the same for siblings.
         content: its text.
-        entity_id: the helpdesk entity.
+        entity_id: the help desk entity.
         begins: seconds after the start at which its first event is due.
         lasts: seconds over which its events are spread.
-        mortal: its issue may be deleted on the tracker.
-        finishes: some ticket task of it is Done.
+        mortal: whether its issue may be deleted on the tracker.
+        finishes: whether one of its ticket tasks becomes Done.
         ahead: how many of its events are dated by a clock that is years ahead.
     """
 
@@ -60,13 +60,13 @@ class Case:
 
 @dataclass(frozen=True)
 class Day:
-    """Everything the helpdesk is going to send.
+    """Everything that the help desk is going to send.
 
     Attributes:
-        postings: in the order in which they are due.
-        events: by delivery id.
+        postings: its requests, in the order in which they are due.
+        events: its events, by delivery id.
         mortal: tickets whose issue may be deleted on the tracker.
-        files: what the helpdesk has of each document; a document that is missing was deleted there.
+        files: content of each document in the help desk; a missing document was deleted there.
     """
 
     postings: list[Posting]
@@ -76,7 +76,7 @@ class Day:
 
 
 def make_day(seed: int, profile: Profile) -> Day:
-    """Make the day of a seed; the same seed and profile make the same day."""
+    """Return the day of a seed; the same seed and profile return the same day."""
     chance = random.Random(f"day {seed} {profile.name}")
     cases = [_case(chance, profile, ticket_id) for ticket_id in range(1, profile.tickets + 1)]
     files: dict[int, bytes] = {}
@@ -105,7 +105,7 @@ def _case(chance: random.Random, profile: Profile, ticket_id: int) -> Case:
     if not alike:
         entity = UNLINKED_ENTITY if kind < 0.03 else PUBLIC_ENTITY if kind < 0.15 else SUPPORT_ENTITY
     begins = chance.random() * profile.seconds * 0.8
-    if alike:  # siblings begin together, so that they are created side by side
+    if alike:  # siblings begin together, so that their issues are created at the same time
         begins = random.Random(f"{group} {profile.name}").random() * profile.seconds * 0.8
     return Case(
         ticket_id,
@@ -142,7 +142,7 @@ def _events(chance: random.Random, case: Case, wanted: int) -> Iterator[dict[str
 
 
 def _notes(chance: random.Random, case: Case) -> Iterator[dict[str, Any]]:
-    """Yield follow-ups and solutions of a ticket, some of them of one text, some private."""
+    """Yield follow-ups and solutions of a ticket; some share a text, some are private."""
     for number in range(chance.choice((0, 0, 1, 2, 4))):
         kind, note_id = chance.choice(("followup", "followup", "solution")), case.ticket_id * 10 + number
         text = "<p>Seen</p>" if chance.random() < 0.4 else f"<p>Note {note_id} of {case.ticket_id}</p>"
@@ -159,7 +159,7 @@ def _notes(chance: random.Random, case: Case) -> Iterator[dict[str, Any]]:
 
 
 def _documents(chance: random.Random, case: Case, files: dict[int, bytes]) -> Iterator[dict[str, Any]]:
-    """Yield documents of a ticket, which hang on it or on a follow-up or on both; remember their files."""
+    """Yield documents attached to a ticket, to a follow-up or to both; add their content to `files`."""
     on_ticket, on_followup = ("Ticket", case.ticket_id), ("ITILFollowup", case.ticket_id * 10)
     for number in range(chance.choice((0, 0, 1, 1, 2, 3))):
         document, content = draw_document(chance, case.ticket_id * 10 + number)
@@ -179,7 +179,7 @@ def _documents(chance: random.Random, case: Case, files: dict[int, bytes]) -> It
 
 
 def _snapshot(chance: random.Random, case: Case) -> dict[str, Any]:
-    """Return a ticket as it is at some moment."""
+    """Return a ticket with a random status and technician."""
     return ticket(
         case.ticket_id,
         title=case.title,
@@ -191,12 +191,12 @@ def _snapshot(chance: random.Random, case: Case) -> dict[str, Any]:
 
 
 def _day(task_id: int) -> str:
-    """Return the day of a ticket task's work: never that of the drill."""
+    """Return the day of a ticket task's work, which is never the day of the drill."""
     return f"2026-01-{task_id % 28 + 1:02}"
 
 
 def _task(chance: random.Random, case: Case, *, finish: bool) -> dict[str, Any]:
-    """Return a ticket task: one that nothing else is like, one of two that are alike, or one without a text."""
+    """Return a ticket task: a unique one, or one without a text, which may look equal to another."""
     number = chance.randrange(5)
     task_id = case.ticket_id * 1000 + number
     state = DONE if case.finishes and (finish or chance.random() < 0.6) else 1

@@ -1,4 +1,4 @@
-"""The documents of the helpdesk's day: those that must arrive, and those of each kind that must not."""
+"""The documents of the help desk's day: some must arrive, and some, of each kind, must not."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ SHARES = {
     "private": 1,
     "gone": 1,
 }
-"""How often a document is of a kind, relative to the others."""
+"""How often each kind of document is drawn, relative to the others."""
 OFTEN = "image001.png"
-"""A name that the tracker gets with the document's number: a ticket has many of it."""
+"""A name that is common in tickets; the tracker gets it with the document's number."""
 
 
 def draw_document(chance: random.Random, document_id: int) -> tuple[dict[str, Any], bytes | None]:
-    """Draw what an event says of a document, and its content; None: the helpdesk no longer has it."""
+    """Draw a document as an event describes it, and its content; None if the help desk no longer has it."""
     (kind,) = chance.choices(list(SHARES), list(SHARES.values()))
     size = {"empty": 0, "too large": TOO_LARGE, "known to be too large": TOO_LARGE}.get(
         kind, chance.choice(SIZES)
@@ -54,7 +54,7 @@ def draw_document(chance: random.Random, document_id: int) -> tuple[dict[str, An
 
 
 def why_not_at_once(document: Mapping[str, Any]) -> str | None:
-    """Return the code of the reason why a document is not sent, if its event says it; None: it is to be fetched."""
+    """Return the reason code if a document's event shows that it must not be sent; None if it must be fetched."""
     if document.get("is_private"):
         return Reason.PRIVATE_DOCUMENT
     if document["name"].lower().endswith(".exe") or document["mime_type"].startswith("video/"):
@@ -63,7 +63,7 @@ def why_not_at_once(document: Mapping[str, Any]) -> str | None:
 
 
 def why_not_once_fetched(content: bytes | None) -> str | None:
-    """Return the same, if only the helpdesk's answer says it; None: it must arrive."""
+    """Return the reason code if a document's content shows that it must not be sent; None if it must arrive."""
     if content is None:
         return Reason.DOCUMENT_GONE
     if not content:
@@ -77,5 +77,5 @@ def file_name(document: Mapping[str, Any]) -> str:
 
 
 def digest(content: bytes) -> str:
-    """Return what tells a file's content from others, as the tracker has it."""
+    """Return the digest of a file's content, as the tracker computes it."""
     return sha256(content).hexdigest()

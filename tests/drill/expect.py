@@ -1,4 +1,4 @@
-"""What must be on the tracker: from nothing but the events that the producer answered 202 to (SPEC section 3)."""
+"""What must be on the tracker, derived only from the events that the producer answered with 202 (SPEC section 3)."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from tests.support.bridge import STATUS_MAP
 from tests.support.events import DONE, SUPPORT_ENTITY
 
 PROJECTS = {SUPPORT_ENTITY: ("support",), PUBLIC_ENTITY: ("support-public", "support", "support-child")}
-"""By entity: its tracker project, and those that an administrator links it to for a while."""
+"""By entity: its tracker project, and those to which an administrator maps it for a while."""
 
 CLOCK_TOLERANCE = timedelta(minutes=5)
 NO_SEQUENCE = -(2**63)
 
 Place = tuple[datetime, int, int]
-"""An event's place in time: when it occurred, its sequence, its number in the journal."""
+"""An event's place in time: when it occurred, its sequence, its id in the journal."""
 Accepted = tuple[Mapping[str, Any], Receipt]
 """An event that was answered 202."""
 
 
 @dataclass(frozen=True)
 class IssueText:
-    """What an issue may look like: one snapshot of its ticket."""
+    """A valid text of an issue, from one snapshot of its ticket."""
 
     project: str
     subject: str
@@ -42,18 +42,18 @@ class IssueText:
 
 @dataclass(frozen=True)
 class Entry:
-    """What a time entry may look like: one Done snapshot of its ticket task."""
+    """A valid time entry, from one Done snapshot of its ticket task."""
 
     hours: float
     comment: str
     author: str
     day: str | None = None
-    """The day of the work; None: whichever day it was logged on."""
+    """The day of the work; None accepts any day."""
 
 
 @dataclass(frozen=True)
 class Note:
-    """What the note of a follow-up or a solution looks like."""
+    """The expected note of a follow-up or a solution."""
 
     text: str
     author: str
@@ -62,7 +62,7 @@ class Note:
 
 @dataclass(frozen=True)
 class File:
-    """What the attachment of a document looks like."""
+    """The expected attachment of a document."""
 
     name: str
     size: int
@@ -72,12 +72,12 @@ class File:
 
 @dataclass(frozen=True)
 class Unsent:
-    """How the event of a document that must not arrive ends.
+    """How the event of a document that must not arrive has to end.
 
     Attributes:
-        code: of its reason.
-        is_fetched: whether this shows only when the document is fetched, for which the ticket needs its issue.
-        is_double: whether another event is about the same document, which may be the one that counts.
+        code: the code of its reason.
+        is_fetched: whether the reason shows only after the document is fetched, which requires the ticket's issue.
+        is_double: whether another event, which may supersede this one, is about the same document.
     """
 
     code: str
@@ -87,17 +87,17 @@ class Unsent:
 
 @dataclass
 class TicketExpected:
-    """What must become of one ticket.
+    """The expected result for one ticket.
 
     Attributes:
-        texts: what its issue may look like; any snapshot may have been the newest when it was created.
-        statuses: tracker statuses that it may end with: one, unless several events were the newest at the same time.
-        tasks: ticket-task id to what its one time entry may look like; empty: no issue either.
-        notes: follow-up or solution, by its key, to its one note, if the ticket has an issue.
-        files: document, by its key, to its one attachment, if the ticket has an issue.
-        unsent: event of a document that must not arrive to how it ends.
-        in_order: pairs of these: the first is earlier, and was accepted before the second was sent.
-        undone: ticket tasks that may be not Done at last: logged if they were sent before, else not.
+        texts: valid texts of its issue; any snapshot may have been the newest when it was created.
+        statuses: valid final tracker statuses: one, unless several events may be the newest.
+        tasks: the valid time entries by ticket task id; if empty, the ticket has no issue either.
+        notes: the note of each follow-up or solution, by key, if the ticket has an issue.
+        files: the attachment of each document, by key, if the ticket has an issue.
+        unsent: how each event of a document that must not arrive ends, by event id.
+        in_order: pairs of keys: the first addition is earlier, and was accepted before the second was sent.
+        undone: ticket tasks whose final state may be other than Done; their time may be logged or not.
     """
 
     ticket_id: int
@@ -119,12 +119,12 @@ class TicketExpected:
 def expect(
     accepted: Iterable[Accepted], redmine: str, files: Mapping[int, bytes] | None = None
 ) -> dict[int, TicketExpected]:
-    """Return what must become of the tickets of events that were answered 202, by ticket id.
+    """Return the expected result for each ticket of the accepted events, by ticket id.
 
     Args:
         accepted: the events, each with its receipt.
         redmine: the tracker's version, which decides how it rounds hours.
-        files: what the helpdesk has of each document.
+        files: content of each document in the help desk.
     """
     by_ticket: dict[int, list[Accepted]] = {}
     for event, receipt in accepted:
@@ -142,7 +142,7 @@ def plain(content: str | None) -> str:
 
 
 def hours_listed(seconds: int, redmine: str) -> float:
-    """Return the hours that the tracker lists for so many seconds: hundredths of them or of whole minutes."""
+    """Return the hours that the tracker lists for a number of seconds; newer versions round to whole minutes first."""
     if redmine == "5.0":
         return (seconds * 100 + 1800) // 3600 / 100
     minutes = (seconds + 30) // 60
@@ -171,7 +171,7 @@ def _of_ticket(ticket_id: int, accepted: list[Accepted], redmine: str) -> Ticket
 
 
 def _add_documents(expected: TicketExpected, accepted: list[Accepted], files: Mapping[int, bytes]) -> None:
-    """Say of each document of a ticket what must arrive of it, or how its events end."""
+    """Add each document of a ticket: its attachment, or how its event must end."""
     own = [
         (event["document"], event["ticket"], receipt) for event, receipt in accepted if "document" in event
     ]
@@ -190,14 +190,14 @@ def _add_documents(expected: TicketExpected, accepted: list[Accepted], files: Ma
 
 
 def _entries(ticket_id: int, task: Mapping[str, Any], redmine: str) -> set[Entry]:
-    """Return what a snapshot's time entry may look like: with a template in force, and without."""
+    """Return the valid time entries of a snapshot, with an active template and without."""
     comment = plain(task["content"]) or f"Work on helpdesk ticket #{ticket_id}"
     hours, author = hours_listed(task["actiontime"], redmine), login_of(task["user"])
     return {Entry(hours, one, author, task.get("date")) for one in (comment, comment + SUFFIX)}
 
 
 def _may_be_undone(task_id: int, accepted: list[Accepted]) -> bool:
-    """Tell whether the newest event of a ticket task, or one that may be it, says that it is not Done."""
+    """Tell whether the newest event of a ticket task, or one that may be the newest, is not Done or has no time."""
     own = [(event, receipt) for event, receipt in accepted if (event.get("task") or {}).get("id") == task_id]
     places = [(event["task"], *_places(event, receipt)) for event, receipt in own]
     surely = max(earliest for _, earliest, _ in places)
@@ -208,9 +208,9 @@ def _may_be_undone(task_id: int, accepted: list[Accepted]) -> bool:
 
 
 def _in_order(accepted: list[Accepted]) -> Iterator[tuple[str, str]]:
-    """Yield what must be sent in order: the first was known, and earlier, when the second came.
+    """Yield pairs that must be sent in order: the first is earlier and was accepted before the second was sent.
 
-    A document of two events is left out: either of them may be the one that counts.
+    A document with two events is left out, since either event may count.
     """
     added = [
         (f"{kind}:{event[kind]['id']}", receipt, *_places(event, receipt))
@@ -226,14 +226,14 @@ def _in_order(accepted: list[Accepted]) -> Iterator[tuple[str, str]]:
 
 
 def _newest_statuses(accepted: list[Accepted]) -> set[int]:
-    """Return the status of the newest event; of each that may be, where clocks ahead of time were clamped."""
+    """Return the status of the newest event, or of each possible one if clocks ahead of time were clamped."""
     places = [(event["ticket"]["status"], *_places(event, receipt)) for event, receipt in accepted]
     surely = max(earliest for _, earliest, _ in places)
     return {status for status, _, latest in places if latest >= surely}
 
 
 def _places(event: Mapping[str, Any], receipt: Receipt) -> tuple[Place, Place]:
-    """Return the earliest and the latest place that an event can have: clamped to five minutes after it came."""
+    """Return an event's earliest and latest possible place; times are clamped to five minutes after its arrival."""
     occurred = datetime.fromisoformat(event["occurred_at"])
     sequence, number = event.get("sequence", NO_SEQUENCE), receipt.event_id or 0
     came, accepted = receipt.first_try, receipt.accepted or receipt.first_try

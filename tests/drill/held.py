@@ -1,4 +1,4 @@
-"""What waits for a person at the end of a drill, and whether a person was really needed, by rule."""
+"""What waits for a person at the end of a drill, and the rules that tell whether a person is really needed."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class OnHold:
 
     Attributes:
         what: `ticket` or `ticket-task` of the ledger, or `event` of the journal.
-        key: its number.
+        key: its key in the ledger, or its event id.
         state: `on_hold`, `gone` or `failed`.
-        tracker_ids: objects of the tracker that it names.
+        tracker_ids: ids of the tracker objects that it names.
     """
 
     what: str
@@ -36,7 +36,7 @@ class OnHold:
 
 @dataclass(frozen=True)
 class Judged:
-    """A held item, with the rule by which a person is needed; None: the machine could have decided."""
+    """An item on hold and the rule that requires a person; None if deskbridge could have decided."""
 
     item: OnHold
     rule: str | None
@@ -68,12 +68,12 @@ def judge(
     deleted: Mapping[int, int],
     unlinked: Mapping[str, Collection[int]],
 ) -> list[Judged]:
-    """Say of each held item by which rule it cannot be decided without a person.
+    """Return each item with the rule that requires a person.
 
     Args:
         held: the items.
         deleted: tickets whose issue was deleted on the tracker.
-        unlinked: by kind, objects of the tracker that no ledger row is linked to.
+        unlinked: ids of tracker objects that no ledger row is linked to, by kind.
     """
     return [Judged(one, _rule(one, held, deleted, unlinked)) for one in held]
 
@@ -95,11 +95,11 @@ def _rule(
 
 
 def unlinked_objects(store: Store, there: Mapping[Kind, Collection[int]]) -> dict[str, set[int]]:
-    """Return the tracker's objects that no ledger row is linked to, by kind.
+    """Return the ids of tracker objects that no ledger row is linked to, by kind.
 
     Args:
-        store: the bridge's database.
-        there: what the tracker has, by kind; kinds of one noun are numbered together.
+        store: deskbridge's database.
+        there: ids of the tracker's objects, by kind; kinds with the same noun share their ids.
     """
     with store.transaction() as tx:
         linked = {kind: {row.tracker_id for row in tx.ledger(kind).linked()} for kind in Kind}

@@ -1,4 +1,4 @@
-"""Does what the plan says, when it says so, and counts what it hit."""
+"""Injects the faults of the plan on time and counts what they hit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.drill.tracker import Board
 from tests.support.refusing import DiskFull, NoReplicas, OutOfMemory, ReadOnly, Refusing
 
 ABSENT = (EmbeddedError, psycopg2.Error, SQLAlchemyError, RedisError, OSError)
-"""What an injection may meet where an earlier fault has the server down."""
+"""Errors that an injection may meet if an earlier fault has taken the server down."""
 
 REFUSING: dict[str, type[Refusing]] = {one.word: one for one in (ReadOnly, DiskFull, NoReplicas, OutOfMemory)}
 DOWN_S = 0.5
@@ -36,11 +36,11 @@ TURN_S = 0.5
 
 @dataclass
 class Tally:
-    """What was injected, by kind.
+    """Counts of injected faults, by kind.
 
     Attributes:
         planned: how many injections were made.
-        hit: how many of them found something to hit: a process that ran, a call that was made.
+        hit: how many of them hit something: a running process, or a call.
         targets: how many calls, connections or processes they hit.
     """
 
@@ -56,10 +56,10 @@ class Tally:
 
 
 class Injector:
-    """Carries out faults in order of time, and undoes those that last for a while.
+    """Injects faults in order of time, and ends those that last for a while.
 
     Args:
-        stand: what is to fail.
+        stand: the servers and processes to disturb.
         faults: the plan.
         mortal: tickets whose issue may be deleted.
     """
@@ -69,7 +69,7 @@ class Injector:
         self.tally = Tally()
         self.board = Board(stand.stand_in, self.tally, mortal)
         self.administrator = Administrator(stand.fleet.bridge.store, stand.stand_in)
-        # beside this thread: what a stopped worker holds back waits here, and this thread is who continues the worker
+        # its own thread: it may wait for a stopped worker, which only this thread can continue
         self._hand = ThreadPoolExecutor(1, "administrator")
         self.refusing: list[Refusing] = []
         self._numbers = count()
@@ -88,7 +88,7 @@ class Injector:
         self._began = time.monotonic()
 
     def run(self, until: float) -> None:
-        """Carry out what is due until so many seconds after the start."""
+        """Carry out due actions until a number of seconds after the start."""
         while self.elapsed < until:
             now = self.elapsed
             while self._queue and self._queue[0][0] <= now:
@@ -97,7 +97,7 @@ class Injector:
             time.sleep(max(0.01, min(TURN_S, nearest - self.elapsed, until - self.elapsed)))
 
     def end(self) -> None:
-        """End every fault: whatever is stopped goes on, servers run, the tracker is well, the set-up as it was."""
+        """End every fault: stopped processes continue, servers run, the tracker works, settings are reverted."""
         self._queue.clear()
         self._hand.shutdown(wait=False, cancel_futures=True)
         for member in self.stand.supervisor.members:
@@ -112,17 +112,17 @@ class Injector:
         self._until_it_succeeds(self.administrator.settle)
 
     def accept(self, refusing: Refusing) -> None:
-        """Have Redis refuse no more in one way; where another fault has it down, that is left to the end."""
+        """End one kind of refusal by Redis; if another fault has taken Redis down, leave that to `end`."""
         with suppress(*ABSENT):
             refusing.end()
             self.refusing.remove(refusing)
 
     def later(self, seconds: float, action: Callable[[], None]) -> None:
-        """Do something so many seconds from now."""
+        """Run an action after a number of seconds."""
         self._at(self.elapsed + seconds, action)
 
     def administrate(self, kind: str, action: Callable[[], int]) -> None:
-        """Have the administrator do something as soon as what they do now is done, and count what it hit."""
+        """Queue an action of the administrator, and count what it hits."""
 
         def do() -> None:
             targets = 0
@@ -133,11 +133,11 @@ class Injector:
         self._hand.submit(do)
 
     def administrator_later(self, seconds: float, action: Callable[[], None]) -> None:
-        """Have the administrator do something so many seconds from now."""
+        """Queue an action of the administrator after a number of seconds."""
         self.later(seconds, lambda: _ignore(self._hand.submit(action)))
 
     def _until_it_succeeds(self, action: Callable[[], None]) -> None:
-        """Do what needs the database or Redis, once more where a fault had cut a connection."""
+        """Run an action on the database or Redis; repeat it until it succeeds or the patience ends."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             try:
@@ -194,7 +194,7 @@ def _redis_flush(injector: Injector, _kind: str, /) -> int:
 
 def _redis_refuse(injector: Injector, _kind: str, /, word: str, seconds: float) -> int:
     refusing = REFUSING[word](injector.stand.redis)
-    injector.refusing.append(refusing)  # also one that has only half begun
+    injector.refusing.append(refusing)  # even if `begin` fails halfway
     injector.later(seconds, lambda: injector.accept(refusing))
     refusing.begin()
     return 1

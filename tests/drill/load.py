@@ -1,4 +1,4 @@
-"""The helpdesk: sends each posting until the producer answers 202, and remembers what was accepted."""
+"""The help desk: sends each posting until the producer answers 202, and records the accepted events."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_PROBLEMS = 20
 
 @dataclass
 class Receipt:
-    """What the helpdesk knows of one event: when it first tried, when it first got a 202, and which id it was told."""
+    """What the help desk knows of one event: the time of the first try and of the first 202, and the event id."""
 
     first_try: datetime
     accepted: datetime | None = None
@@ -33,11 +33,11 @@ class Receipt:
 
 @dataclass
 class Receipts:
-    """What the producer answered; safe to use from several threads.
+    """The producer's answers; safe to use from several threads.
 
     Attributes:
         by_delivery: receipts by delivery id.
-        problems: answers that no helpdesk should ever get.
+        problems: answers that no help desk should ever get.
         repeated: how many requests had to be sent again.
     """
 
@@ -48,24 +48,24 @@ class Receipts:
 
     @property
     def accepted(self) -> dict[str, Receipt]:
-        """The receipts of what was answered 202."""
+        """The receipts of events that were answered with 202."""
         with self._lock:
             return {name: one for name, one in self.by_delivery.items() if one.accepted}
 
     @property
     def deliveries(self) -> int:
-        """How many deliveries were answered 202, each copy counted."""
+        """How many deliveries were answered with 202, including copies."""
         with self._lock:
             return sum(one.times for one in self.by_delivery.values())
 
     def tries(self, names: Sequence[str]) -> None:
-        """Note that events are about to be sent."""
+        """Record that events are about to be sent."""
         with self._lock:
             for name in names:
                 self.by_delivery.setdefault(name, Receipt(datetime.now(UTC)))
 
     def takes(self, names: Sequence[str], answered: Sequence[dict[str, Any]]) -> None:
-        """Note a 202."""
+        """Record a 202."""
         if len(names) != len(answered):
             self.complain(f"{len(names)} events were sent, {len(answered)} were acknowledged")
             return
@@ -79,12 +79,12 @@ class Receipts:
                 self.complain(f"{name} was accepted as event {before}, then as {one['event_id']}")
 
     def sends_again(self) -> None:
-        """Count a repetition."""
+        """Count a repeated request."""
         with self._lock:
             self.repeated += 1
 
     def complain(self, problem: str) -> None:
-        """Note something that must never happen."""
+        """Record a problem that must never happen."""
         with self._lock:
             if len(self.problems) < MOST_PROBLEMS:
                 self.problems.append(problem)
@@ -94,9 +94,9 @@ class Helpdesk:
     """Sends postings when they are due, from several threads.
 
     Args:
-        url: the producer's address for events.
+        url: the producer's URL for events.
         secret: the signing secret.
-        postings: what to send, in the order in which it is due.
+        postings: the requests to send, in the order in which they are due.
     """
 
     def __init__(self, url: str, secret: str, postings: Sequence[Posting]) -> None:
@@ -116,14 +116,14 @@ class Helpdesk:
             thread.start()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until everything was accepted; False where it was not in time."""
+        """Wait until every event is accepted; return False if that takes too long."""
         deadline = time.monotonic() + seconds
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
         return not any(thread.is_alive() for thread in self._threads)
 
     def stop(self) -> None:
-        """Send nothing more."""
+        """Stop sending."""
         self._stopped.set()
 
     def _work(self) -> None:

@@ -1,4 +1,4 @@
-"""Compares what the tracker holds with what must be there: nothing lost, twice, else, or out of order."""
+"""Compares the tracker's data with the expected data: nothing may be lost, duplicated, extra, wrong or out of order."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ Row = Mapping[str, Any]
 
 
 def ticket_named(subject: str) -> int | None:
-    """Return the ticket that an issue's subject names, None where several tickets have that subject."""
+    """Return the ticket that an issue's subject names, or None if several tickets share the subject."""
     match = TICKET.fullmatch(subject)
     return int(match[1]) if match else None
 
 
 class Oracle:
-    """Knows what was answered 202, and what the tracker holds.
+    """Compares the expected results of accepted events with the tracker's data.
 
     Args:
-        expected: what must become of each ticket.
+        expected: the expected result for each ticket.
         state: everything that the mock Redmine holds.
         deleted: tickets whose issue was deleted on the tracker, with that issue.
-        moved: tickets whose issue was moved to any other tracker project.
-        put_off: tickets of which an event had ended, and was replayed: what it adds may come after what later ones add.
+        moved: tickets whose issue was moved to another tracker project.
+        put_off: tickets with an event that ended and may be replayed; its addition may come after later ones.
     """
 
     def __init__(
@@ -42,10 +42,10 @@ class Oracle:
         state: Mapping[str, Sequence[Row]],
         deleted: Mapping[int, int],
         moved: Collection[int] = (),
-        reschedule: Collection[int] = (),
+        put_off: Collection[int] = (),
     ) -> None:
         self._expected = expected
-        self._deleted, self._moved, self._put_off = deleted, moved, reschedule
+        self._deleted, self._moved, self._put_off = deleted, moved, put_off
         self.issues = [row for row in state["issues"] if row["id"] > SEEDED_ISSUES]
         self.entries = list(state["time_entries"])
         self.attachments = [row for row in state.get("attachments", ()) if row["issue_id"] is not None]
@@ -58,7 +58,7 @@ class Oracle:
             self._files_of.setdefault(row["issue_id"], []).append(row)
 
     def differences(self) -> list[str]:
-        """Return every difference in words; an empty list means: each effect exactly once."""
+        """Return every difference in words; an empty list means that each effect happened exactly once."""
         found = self._of_subjects()
         known = {row["id"] for row in self.issues}
         found += [
@@ -93,7 +93,7 @@ class Oracle:
         return found + [f"extra: an issue of no ticket, {subject!r}" for subject in present]
 
     def _of_alike(self, subject: str, tickets: list[TicketExpected], rows: list[Row]) -> list[str]:
-        """Compare the tickets of one subject with its issues."""
+        """Compare the tickets that share a subject with the issues that have it."""
         names = ", ".join(str(one.ticket_id) for one in tickets) or "none"
         surely = {one.ticket_id for one in tickets if one.tasks.keys() - one.undone}
         if len(rows) < len(surely):
@@ -113,7 +113,7 @@ class Oracle:
         ]
 
     def _of_deleted(self, ticket_id: int, rows: list[Row]) -> list[str]:
-        """An issue that was deleted may stay away, or be there once more where it was in doubt; never twice."""
+        """Check that a deleted issue is absent, or was created again at most once."""
         if len(rows) > 1:
             return [f"twice: ticket {ticket_id} has {len(rows)} issues after one was deleted"]
         expected = self._expected.get(ticket_id)
@@ -130,7 +130,7 @@ class Oracle:
         ]
 
     def _faults(self, expected: TicketExpected, issue: Row) -> list[str]:
-        """Return what is wrong where an issue is taken for a ticket's."""
+        """Return what is wrong with an issue if it belongs to a ticket."""
         name = f"ticket {expected.ticket_id}, issue #{issue['id']}"
         found = []
         project = None if expected.ticket_id in self._moved else issue["project"]
@@ -165,7 +165,7 @@ class Oracle:
 
 
 def _note_faults(expected: TicketExpected, issue: Row) -> list[str]:
-    """Return what is wrong with the notes of an issue: each once, whatever their order."""
+    """Return what is wrong with the notes of an issue: each must be there once, in any order."""
     rows = _notes(issue)
     _, missing, left = pair(sorted(expected.notes), rows, lambda key, row: expected.notes[key] == row[1])
     name = f"ticket {expected.ticket_id}, issue #{issue['id']}"
@@ -176,7 +176,7 @@ def _note_faults(expected: TicketExpected, issue: Row) -> list[str]:
 
 
 def _file_faults(expected: TicketExpected, issue: Row, files: Sequence[Row]) -> list[str]:
-    """Return what is wrong with the attachments of an issue: each once, whatever their order."""
+    """Return what is wrong with the attachments of an issue: each must be there once, in any order."""
     rows = [(row["id"], _file(row)) for row in files]
     _, missing, left = pair(sorted(expected.files), rows, lambda key, row: expected.files[key] == row[1])
     name = f"ticket {expected.ticket_id}, issue #{issue['id']}"
@@ -187,7 +187,7 @@ def _file_faults(expected: TicketExpected, issue: Row, files: Sequence[Row]) -> 
 
 
 def _order_faults(expected: TicketExpected, issue: Row, files: Sequence[Row]) -> list[str]:
-    """Return what was added before something earlier; of several that look alike nobody can tell."""
+    """Return additions that precede an earlier one; additions that look equal are not compared."""
     of_file = {
         int(change["name"]): one["id"]
         for one in issue.get("journals", ())
@@ -213,7 +213,7 @@ def _order_faults(expected: TicketExpected, issue: Row, files: Sequence[Row]) ->
 
 
 def _notes(issue: Row) -> list[tuple[int, Note]]:
-    """Return the notes of an issue with their numbers."""
+    """Return the notes of an issue with their ids."""
     return [
         (one["id"], Note(one["notes"], one["user"], bool(one.get("private_notes"))))
         for one in issue.get("journals", ())
@@ -230,7 +230,7 @@ def _file(row: Row) -> File:
 
 
 def _is_one_of(row: Row, options: Collection[Entry]) -> bool:
-    """Tell whether a time entry is as expected; where the event named no day, whatever its day."""
+    """Tell whether a time entry is as expected; if the event named no day, any day is right."""
     entry = Entry(row["hours"], row["comments"] or "", row["author"])
     return entry in options or replace(entry, day=row.get("spent_on")) in options
 

@@ -1,4 +1,4 @@
-"""Pairs what was expected with what was found, where several may be alike: as many pairs as there can be."""
+"""Pairs expected with found items, of which several may look equal, in as many pairs as possible."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ Found = TypeVar("Found")
 def pair(
     expected: Sequence[Expected], found: Sequence[Found], fits: Callable[[Expected, Found], bool]
 ) -> tuple[dict[Expected, Found], list[Expected], list[Found]]:
-    """Give as many of the expected as possible one of the found each, by trying: there are few.
+    """Pair as many expected items as possible with one found item each, by trying: there are few.
 
-    Where not all can have one, those that are named first go before the others.
+    If not all can be paired, items that come first take precedence.
 
     Returns:
-        The pairs, what was expected and has none, and what was found and belongs to none.
+        The pairs, the expected items without a partner, and the found items without a partner.
     """
     possible = [[number for number, one in enumerate(found) if fits(wanted, one)] for wanted in expected]
 
     @cache
     def most(index: int, free: frozenset[int]) -> tuple[tuple[int, int], ...]:
-        """Return the most pairs of those from `index` on with what is free."""
+        """Return the most pairs between the items from `index` on and the free numbers."""
         best: tuple[tuple[int, int], ...] = ()
         for number in (*possible[index], None) if index < len(possible) else ():
             rest = free - {number}

@@ -1,4 +1,4 @@
-"""Who works at the drill's helpdesk, and who they are on the tracker."""
+"""The people at the drill's help desk, and their users on the tracker."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STRANGER = {"id": 30, "email": "nobody@elsewhere.test"}
 NEWCOMERS = [{"id": 20 + n, "email": f"tech{n:04d}@example.test"} for n in range(EXTRA_USERS)]
 
 HELPDESK: list[dict[str, Any] | None] = [ALICE, BOB, ALICE, BOB, CAROL, *NEWCOMERS, STRANGER, None]
-"""Members of the tracker project, people who must be made members, somebody the tracker does not know, nobody."""
+"""Project members, people who must become members, a person whom the tracker does not know, and no user."""
 
 ON_TRACKER = [
     *PEOPLE,
@@ -30,5 +30,5 @@ LOGINS = {person.mail: person.login for person in ON_TRACKER}
 
 
 def login_of(user: dict[str, Any] | None) -> str:
-    """Return who a helpdesk user must be on the tracker: the user with the same e-mail, else the administrator."""
+    """Return a help desk user's login on the tracker: the user with the same e-mail, else the administrator."""
     return LOGINS.get(user["email"].lower(), ADMIN) if user else ADMIN

@@ -1,4 +1,4 @@
-"""What goes wrong when, from the seed: a list of faults with their times, known before the drill begins."""
+"""The plan, drawn from the seed: a list of faults with their times, known before the drill begins."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.drill.profiles import Profile
 WORKERS = 3
 FIRST_FAULT_S = 3.0
 SETTLES_S = 10.0
-"""A claim's lease and the settling time in a drill: a worker stopped for longer finds that others went on."""
+"""A claim's lease plus the settling time in a drill; other workers take over from a worker stopped for longer."""
 
 CREATIONS = r"/(issues|time_entries)\.json"
 ISSUE = r"/issues/\d+\.json"
 UPLOADS = r"/uploads\.json"
 ATTACHES = '"uploads"'
-"""What a change of an issue says that attaches a file."""
+"""Text in the body of an issue change that attaches a file."""
 
 TEMPLATED = ("issue.create", "time_entry.create")
 REPLAYED = ("done", "skipped", "superseded", "failed")
@@ -30,13 +30,13 @@ Options = dict[str, Any]
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that goes wrong.
+    """One planned fault.
 
     Attributes:
         at: seconds after the start.
         kind: name in the report.
-        action: what is done, a name in `inject.ACTIONS`.
-        options: its arguments.
+        action: a name in `inject.ACTIONS`.
+        options: the action's arguments.
     """
 
     at: float
@@ -50,8 +50,8 @@ class Kind:
     """A kind of fault.
 
     Attributes:
-        share: how often it comes, relative to the others.
-        options: draws its arguments.
+        share: how often it is drawn, relative to the others.
+        options: draws the action's arguments.
     """
 
     name: str
@@ -61,14 +61,14 @@ class Kind:
 
 
 def version_of(seed: int) -> str:
-    """Return the version of Redmine that the tracker of a seed answers as."""
+    """Return the Redmine version that the tracker simulates for a seed."""
     return list(RELEASES)[seed % len(RELEASES)]
 
 
 def make_faults(seed: int, profile: Profile) -> list[Fault]:
     """Draw the faults of a seed; the same seed and profile draw the same ones, in order of time.
 
-    Every kind comes at least once.
+    Every kind of fault is drawn at least once.
     """
     chance = random.Random(f"faults {seed} {profile.name}")
     shares = [kind.share for kind in KINDS]
@@ -102,7 +102,7 @@ def _stop(process: str, shortest: float, longest: float) -> Callable[[Chance], O
 
 
 def _creation(kind: str, **fixed: Any) -> Callable[[Chance], Options]:
-    """A fault of the next creations: issues, time entries, changes of an issue such as notes, or attachments."""
+    """Draw a fault of the next creations: issues, time entries, uploads, or issue changes that add notes or files."""
 
     def draw(chance: Chance) -> Options:
         method, path, *text = chance.choice(
@@ -122,7 +122,7 @@ def _creation(kind: str, **fixed: Any) -> Callable[[Chance], Options]:
 
 
 def _anything(kind: str, **fixed: Any) -> Callable[[Chance], Options]:
-    """A fault of the next calls: any, reads, memberships, or changes of an issue."""
+    """Draw a fault of the next calls: all calls, reads, memberships, or issue changes."""
 
     def draw(chance: Chance) -> Options:
         method, path = chance.choice(
@@ -134,7 +134,7 @@ def _anything(kind: str, **fixed: Any) -> Callable[[Chance], Options]:
 
 
 def _for_a_while(kind: str, shortest: float, longest: float, **fixed: Any) -> Callable[[Chance], Options]:
-    """A fault of every call for some seconds."""
+    """Draw a fault of every call for some seconds."""
 
     def draw(chance: Chance) -> Options:
         return {"kind": kind, "lasts": round(chance.uniform(shortest, longest), 2), **fixed}
@@ -153,7 +153,7 @@ def _setting(
 
 
 def _page(kind: str, statuses: tuple[int, ...]) -> Callable[[Chance], Options]:
-    """Pages of HTML in place of the tracker's API: to every call for some seconds, or to the next creations."""
+    """Draw HTML pages instead of API answers: for every call for some seconds, or for the next creations."""
 
     def draw(chance: Chance) -> Options:
         status = chance.choice(statuses)
@@ -165,7 +165,7 @@ def _page(kind: str, statuses: tuple[int, ...]) -> Callable[[Chance], Options]:
 
 
 def _lasting(longest: float, **values: tuple[Any, ...]) -> Callable[[Chance], Options]:
-    """What an administrator changes for some seconds."""
+    """Draw a change that an administrator makes for some seconds."""
 
     def draw(chance: Chance) -> Options:
         drawn = {name: chance.choice(several) for name, several in values.items()}
@@ -175,14 +175,14 @@ def _lasting(longest: float, **values: tuple[Any, ...]) -> Callable[[Chance], Op
 
 
 def _storm(chance: Chance) -> Options:
-    """Answers of 5xx to every call, as of a gateway in front of a tracker that is away, or that works on behind it."""
+    """Draw 5xx answers to every call, as from a gateway whose tracker is down or still carries out the calls."""
     kind = chance.choice(("status_before", "status_after"))
     status = chance.choice((500, 502, 503, 504))
     return _for_a_while(kind, 5, 15, status=status)(chance)
 
 
 def _refusing(word: str) -> Callable[[Chance], Options]:
-    """Redis refuses with this word for some seconds."""
+    """Draw refusals by Redis with this error word for some seconds."""
 
     def draw(chance: Chance) -> Options:
         return {"word": word, "seconds": round(chance.uniform(1, 8), 2)}

@@ -1,4 +1,4 @@
-"""How long a drill takes and how much it does."""
+"""The duration and size of a drill."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Profile:
-    """One size of drill.
+    """One size of a drill.
 
     Attributes:
         seconds: how long load and faults last.
-        tickets: tickets of the helpdesk's day.
-        events: of all tickets together, about; notes and documents are among them.
+        tickets: tickets of the help desk's day.
+        events: approximate number of events of all tickets, including notes and documents.
         faults: faults to inject.
-        sync_seconds: in how many seconds everything must be synced once the faults have ended.
-        besieged: seconds of a siege before the faults.
-        patience: seconds after which the whole drill ends by itself, whatever it is doing.
+        sync_seconds: seconds within which everything must be synced after the faults have ended.
+        besieged: duration of the siege before the faults, in seconds.
+        patience: seconds after which the whole drill ends itself in any case.
     """
 
     name: str

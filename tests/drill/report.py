@@ -1,4 +1,4 @@
-"""What a drill prints: the seed first, a line now and then, a table at the end."""
+"""What a drill prints: progress lines, and a table at the end."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ WIDTH = 38
 
 @dataclass
 class Outcome:
-    """What came of a drill.
+    """The result of a drill.
 
     Attributes:
-        figures: name to number, in the order in which they are printed.
-        differences: what was lost, done twice or wrong; empty: passed.
-        traces: what deskbridge itself says of the first tickets that differ.
+        figures: numbers by name, in the order in which they are printed.
+        differences: what was lost, done twice or wrong; if empty, the drill passed.
+        traces: deskbridge's own history of the first tickets that differ.
     """
 
     tally: Tally
@@ -34,12 +34,12 @@ class Outcome:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was lost, nothing done twice, and nothing held that could have been decided."""
+        """Whether nothing was lost or done twice, and nothing is on hold that deskbridge could have decided."""
         return not self.differences
 
 
 class Teller:
-    """Prints with the time since the start."""
+    """Prints lines with the time since the start."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
@@ -50,7 +50,7 @@ class Teller:
 
 
 def show(outcome: Outcome) -> None:
-    """Print the table of faults, the figures, what is held and what differs."""
+    """Print the table of faults, the figures, the items on hold, and the differences."""
     print(f"\n{'faults survived':{WIDTH}} {'injected':>8} {'hit':>8} {'targets':>8}")
     tally = outcome.tally
     for kind in sorted(tally.planned):

@@ -1,4 +1,4 @@
-"""One drill from start to end: load and faults, the drain, the comparison."""
+"""One drill from start to end: load and faults, the remaining work, the comparison."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def drill(seed: int, redmine: str, profile: Profile, teller: Teller, keep: Path 
     """Run one drill.
 
     Args:
-        seed: decides everything that is drawn.
-        redmine: the version that the tracker answers as.
-        profile: how long and how much.
+        seed: determines everything that is drawn.
+        redmine: the Redmine version that the tracker simulates.
+        profile: duration and size.
         teller: prints progress.
         keep: where to keep the processes' logs.
 
     Returns:
-        What came of it.
+        The result.
     """
     day, faults = make_day(seed, profile), make_faults(seed, profile)
     teller.say(
@@ -82,7 +82,7 @@ def drill(seed: int, redmine: str, profile: Profile, teller: Teller, keep: Path 
 
 
 def _besiege(stand: Stand, profile: Profile, teller: Teller) -> Honest:
-    """Lay a siege to the producer while nothing else goes wrong."""
+    """Besiege the producer while nothing else fails."""
     log = stand.directory / "logs" / "siege.log"
     honest = besiege(stand.events_url, SECRET, stand.fleet.port, profile.besieged, log)
     teller.say(
@@ -92,7 +92,7 @@ def _besiege(stand: Stand, profile: Profile, teller: Teller) -> Honest:
 
 
 def _go_wrong(helpdesk: Helpdesk, injector: Injector, profile: Profile, teller: Teller) -> None:
-    """Send the day while the faults come."""
+    """Send the day's events while faults are injected."""
 
     def progress() -> None:
         tally = injector.tally
@@ -111,7 +111,7 @@ def _go_wrong(helpdesk: Helpdesk, injector: Injector, profile: Profile, teller: 
 
 
 def _sync(helpdesk: Helpdesk, stand: Stand, profile: Profile, teller: Teller, outcome: Outcome) -> None:
-    """Wait until nothing is left to be done, and note how long that took."""
+    """Wait until no work is left, and record how long that took."""
     started = time.monotonic()
     if not helpdesk.wait(ACCEPT_S):
         outcome.differences.append(f"the producer did not accept everything within {ACCEPT_S:g} s")
@@ -137,9 +137,9 @@ def _compare(day: Day, redmine: str, helpdesk: Helpdesk, injector: Injector, out
     accepted = helpdesk.receipts.accepted
     state = fleet.stand_in.state()
     events = ((day.events[name], one) for name, one in accepted.items())
-    reschedule = _again(lambda: _put_off(fleet.bridge.store))
+    put_off = _again(lambda: _put_off(fleet.bridge.store))
     expected = expect(events, redmine, day.files)
-    oracle = Oracle(expected, state, deleted, injector.board.moved, reschedule)
+    oracle = Oracle(expected, state, deleted, injector.board.moved, put_off)
     outcome.differences += helpdesk.receipts.problems + oracle.differences()
     ended = _again(lambda: read_documents(fleet.bridge.store))
     outcome.differences += wrongly_ended(expected, ended, deleted)
@@ -190,7 +190,7 @@ def _compare(day: Day, redmine: str, helpdesk: Helpdesk, injector: Injector, out
 
 
 def _keep(injector: Injector, directory: Path) -> None:
-    """Keep what the tracker holds, what it was asked, and the ledger, for whoever looks into a difference."""
+    """Keep the tracker's data and requests, and the ledger, for the analysis of a difference."""
     directory.mkdir(parents=True, exist_ok=True)
     fleet = injector.stand.fleet
     models: tuple[Any, ...] = (*LEDGERS, TicketState)
@@ -208,7 +208,7 @@ def _keep(injector: Injector, directory: Path) -> None:
 
 
 def _put_off(store: Store) -> set[int]:
-    """Return the tickets of which an event ended without its addition, or may have: that may come after later ones."""
+    """Return the tickets with an event that may have ended without its addition, which may come after later ones."""
     with store.transaction() as tx:
         rows = tx.journal.find(limit=None)
         tickets = {row.ticket_id for row in rows if row.event in ADDITION_EVENTS}
@@ -225,7 +225,7 @@ def _puts_off(what: Notice) -> bool:
 
 
 def _traces(store: Store, differences: list[str]) -> list[str]:
-    """Return what deskbridge itself says of the first tickets that differ."""
+    """Return deskbridge's own history of the first tickets that differ."""
     named = [int(number) for text in differences for number in TICKETS.findall(text)]
     lines = []
     for ticket_id in list(dict.fromkeys(named))[:MOST_TRACED]:
@@ -237,7 +237,7 @@ def _traces(store: Store, differences: list[str]) -> list[str]:
 
 
 def _again(ask: Callable[[], Answer]) -> Answer:
-    """Ask the database, once more where a fault had cut the connection."""
+    """Query the database; repeat the query if a fault has cut the connection."""
     for _ in range(30):
         try:
             return ask()

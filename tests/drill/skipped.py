@@ -1,4 +1,4 @@
-"""How the events of documents that must not arrive have ended: skipped, each for its own reason."""
+"""Checks that the events of documents that must not arrive were skipped, each for its own reason."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ UNSENT = (
     Reason.DOCUMENT_GONE,
     Reason.DOCUMENT_IS_EMPTY,
 )
-"""Why a document is never sent, however often its event is replayed."""
+"""Reasons why a document is never sent, however often its event is replayed."""
 NOT_FETCHED = (Reason.NO_ISSUE_FOR_NOTE, Reason.NO_LINK)
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How an event has ended."""
+    """How an event ended."""
 
     state: str
     code: str
 
 
 def read_documents(store: Store) -> dict[int, Ended]:
-    """Return how each event of a document has ended, by its number in the journal."""
+    """Return how each event of a document ended, by event id."""
     with store.transaction() as tx:
         rows = [row for row in tx.journal.find(limit=None) if row.event == "document.added"]
         return {row.id: Ended(str(row.state), str(row.notice.code if row.notice else "")) for row in rows}
@@ -39,12 +39,12 @@ def read_documents(store: Store) -> dict[int, Ended]:
 def wrongly_ended(
     expected: Mapping[int, TicketExpected], ended: Mapping[int, Ended], deleted: Collection[int]
 ) -> Iterator[str]:
-    """Yield in words which events of documents that must not arrive have ended otherwise.
+    """Yield in words the events of documents that must not arrive and that ended wrongly.
 
     Args:
-        expected: what must become of each ticket.
-        ended: how each event of a document has ended.
-        deleted: tickets whose issue was deleted on the tracker: nothing is asked of what would be fetched for them.
+        expected: the expected result for each ticket.
+        ended: how each event of a document ended, by event id.
+        deleted: tickets whose issue was deleted on the tracker; documents to be fetched are not checked for them.
     """
     for ticket in expected.values():
         has_issue = bool(ticket.tasks.keys() - ticket.undone)
@@ -65,5 +65,5 @@ def _is_right(found: Ended, unsent: Unsent, has_issue: bool, is_deleted: bool) -
     if found.state == EventState.SUPERSEDED:
         return unsent.is_double
     if found.state == EventState.ON_HOLD:
-        return True  # `held` judges whether that is right
+        return True  # `held` checks whether that is right
     return is_deleted or (not has_issue and found.state == EventState.SKIPPED and found.code in NOT_FETCHED)

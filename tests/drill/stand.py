@@ -1,4 +1,4 @@
-"""What a drill runs on: real servers, the mock Redmine, and every process of an installation, supervised."""
+"""What a drill runs on: real servers, the mock Redmine, and the supervised processes of an installation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SETTINGS: dict[str, Any] = {
     "SWEEP_INTERVAL": 1,
     "CLAIM_LEASE": 4,
     "LOCK_LEASE": 5,
-    "SETTLING_TIME": 6,  # as it must be: longer than a call may take
+    "SETTLING_TIME": 6,  # must be longer than a call may take
     "METADATA_INTERVAL": 20,
 }
 
@@ -45,13 +45,13 @@ GLPI_ACCESS = {
 
 
 class Stand:
-    """Everything that a drill steers; a context manager that leaves nothing running.
+    """Everything that a drill controls; a context manager that leaves nothing running.
 
     Args:
-        seed: decides in which direction one worker's clock is off.
-        redmine: the version that the tracker answers as.
-        files: what the helpdesk has of each document.
-        keep: where to keep every process's log; None: they are deleted.
+        seed: determines in which direction one worker's clock is off.
+        redmine: the Redmine version that the tracker simulates.
+        files: content of each document in the help desk.
+        keep: where to keep every process's log; None deletes the logs.
     """
 
     def __init__(self, seed: int, redmine: str, files: Mapping[int, bytes], keep: Path | None = None) -> None:
@@ -119,7 +119,7 @@ class Stand:
         self.supervisor.start()
 
     def _worker(self, number: int) -> Child:
-        """One worker of each drill lives a minute ahead or behind."""
+        """Return a worker process; the clock of the last one is a minute fast or slow."""
         skew = {}
         if number == WORKERS:
             offset = SKEW_S if self._seed % 2 else -SKEW_S
@@ -132,5 +132,5 @@ class Stand:
 
     @property
     def events_url(self) -> str:
-        """Where the producer takes events."""
+        """The producer's URL for events."""
         return f"http://{HOST}:{self.fleet.port}/events"

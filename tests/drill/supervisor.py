@@ -1,4 +1,4 @@
-"""A simple supervisor: starts a process again when it has ended, however it ended."""
+"""A simple supervisor: restarts a process whenever it has ended."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from deploy.embedded.child import Child
 LOOK_S = 0.1
 RESTART_S = 0.3
 PATIENCE_S = 60.0
-"""How long a process may take to end after SIGTERM before that is a finding."""
+"""How long a process may take to end after SIGTERM before it counts as stuck."""
 
 
 class Supervised:
-    """One process that is started again when it ends.
+    """One process that is restarted when it ends.
 
     Attributes:
-        restarts: how often it was started again.
-        own_ends: how it ended without having been told to: exit codes.
+        restarts: how often it was restarted.
+        own_ends: exit codes of the times when it ended without a signal from the drill.
         stuck: how often it did not end after SIGTERM and had to be killed.
     """
 
@@ -38,7 +38,7 @@ class Supervised:
         return self.child.name
 
     def send(self, number: signal.Signals) -> bool:
-        """Send a signal; False where the process is not running."""
+        """Send a signal; return False if the process is not running."""
         with self._lock:
             if not self.child.alive:
                 return False
@@ -50,7 +50,7 @@ class Supervised:
             return True
 
     def look(self) -> None:
-        """Start the process again where it has ended; kill it where it does not end."""
+        """Restart the process if it has ended; kill it if it is stuck after SIGTERM."""
         with self._lock:
             if self.child.alive:
                 if self._terminated_at and time.monotonic() - self._terminated_at > PATIENCE_S:
@@ -68,7 +68,7 @@ class Supervised:
 
 
 class Supervisor:
-    """Looks after several processes from one thread."""
+    """Supervises several processes from one thread."""
 
     def __init__(self) -> None:
         self.members: list[Supervised] = []
@@ -76,18 +76,18 @@ class Supervisor:
         self._thread = threading.Thread(target=self._work, name="supervisor", daemon=True)
 
     def add(self, child: Child) -> Supervised:
-        """Start a process and look after it."""
+        """Start a process and supervise it."""
         child.start()
         member = Supervised(child)
         self.members.append(member)
         return member
 
     def start(self) -> None:
-        """Begin to look after the processes."""
+        """Start the supervision."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Start nothing any more, and end every process."""
+        """Stop the supervision and kill every process."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join(timeout=5)

@@ -1,4 +1,4 @@
-"""The oracle of the drill: a lost entry, a doubled one, a wrong author and the like are each reported."""
+"""The drill's oracle reports each lost, duplicated or wrong object, and nothing else."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_it_reports_a_note_that_comes_before_an_earlier_one_that_was_known() -> 
     first["id"], second["id"] = 3, 1
     assert "order: ticket 7, issue #6 has the note of solution:700 before" in differences(state, NOTED)
     expected = expect(NOTED, "5.0")
-    assert Oracle(expected, state, {}, reschedule=[7]).differences() == []
+    assert Oracle(expected, state, {}, put_off=[7]).differences() == []
 
 
 def test_a_note_may_come_before_an_earlier_one_that_came_later() -> None:
@@ -228,7 +228,7 @@ def with_files() -> State:
     state["attachments"] = [
         attachment(1, "scan-70.png", b"a scan"),
         attachment(3, "image001-71.png", b"a list", author="bob"),
-        {**attachment(2, "scan-70.png", b"a scan"), "issue_id": None},  # its answer was lost
+        {**attachment(2, "scan-70.png", b"a scan"), "issue_id": None},  # the upload's answer was lost
     ]
     journals = [attaching(1, 1), attaching(2, 3), journal(3, "Toner 700 ordered", "alice")]
     state["issues"][0]["journals"] = journals
@@ -285,7 +285,7 @@ def test_it_reports_a_document_that_comes_after_a_note_that_is_later() -> None:
     state["issues"][0]["journals"][0]["id"] = 4
     found = differences_of_files(state, ATTACHED)
     assert "has the note of followup:700 before the attachment of document:70" in found
-    assert differences_of_files(state, ATTACHED, reschedule=[7]) == ""
+    assert differences_of_files(state, ATTACHED, put_off=[7]) == ""
 
 
 def test_of_a_document_with_two_events_either_may_be_the_one_that_counts() -> None:
@@ -360,7 +360,7 @@ def test_time_may_be_any_done_snapshot_but_not_a_mixture_of_two() -> None:
 
 
 def test_of_two_equal_tasks_the_one_that_is_surely_due_is_given_the_entry_first() -> None:
-    """The other was not Done at last, so it may have none; it comes first in the helpdesk's events."""
+    """The other task is not Done in the end, so it may have no entry; it comes first in the help desk's events."""
     deliveries = accepted(
         task_event(0, of_ticket=named(7), of_task=task(71, content=None)),
         task_event(1, of_ticket=named(7), of_task=task(70, content=None)),
@@ -396,7 +396,7 @@ def test_issues_of_equal_text_may_be_either_tickets_but_not_half_of_each() -> No
 def test_of_two_events_from_the_future_the_one_that_came_last_is_newest(
     seconds: float, statuses: set[int]
 ) -> None:
-    """Where each was repeated until the other had come, too, either may be."""
+    """If each was repeated until the other had arrived too, either may be the newest."""
     ahead = [ticket_event(0, of_ticket=named(7, status=status)) for status in (2, 5)]
     for event in ahead:
         event["occurred_at"] = FUTURE

@@ -1,4 +1,4 @@
-"""The drill's plan: everything in it comes from the seed."""
+"""The drill's day and faults depend on the seed alone, and cover every kind of event, document and fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the drill stands on: the supervisor, the moved clock of one process, and the helpdesk that does not give up."""
+"""The drill's supervisor, its shifted clock, its help desk and its deadline work as intended."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_process_is_started_again_and_its_own_ends_are_told(supervisor: Superv
     assert member.own_ends == []
     os.kill(
         member.child.pid, signal.SIGUSR1
-    )  # nobody of the drill's; SIGINT may be ignored in the background
+    )  # not sent by the drill; SIGINT may be ignored in the background
     until(member, 2)
     assert member.own_ends == [-signal.SIGUSR1]
 
@@ -91,7 +91,7 @@ def test_the_supervisor_leaves_nothing_running(tmp_path: Path) -> None:
 
 
 class Moody(http.server.BaseHTTPRequestHandler):
-    """Answers as a producer in trouble: nothing, 503, then 202."""
+    """Answers like a failing producer: no answer, 503, then 202."""
 
     def do_POST(self) -> None:
         """Answer one posting."""
@@ -108,7 +108,7 @@ class Moody(http.server.BaseHTTPRequestHandler):
         self.wfile.write(answer)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def test_the_helpdesk_sends_until_it_is_answered_202() -> None:

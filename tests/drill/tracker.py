@@ -1,4 +1,4 @@
-"""The mock Redmine's faults, switched on and off, with the count of calls that each has hit."""
+"""Switches the mock Redmine's faults on and off, and counts the calls that each fault hits."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ PATIENCE_S = 15.0
 
 
 class Board:
-    """Steers the stand-in.
+    """Controls the stand-in.
 
     Args:
         stand_in: the tracker.
-        tally: where faults are counted once they are over.
+        tally: where faults are counted after they end.
         mortal: tickets whose issue may be deleted.
 
     Attributes:
-        deleted: ticket id to the issue that was deleted.
+        deleted: the ids of deleted issues, by ticket id.
         moved: tickets whose issue was moved to another tracker project.
     """
 
@@ -44,7 +44,7 @@ class Board:
         self._settings: dict[str, Any] = {}
 
     def fault(self, name: str, options: dict[str, Any], later: Later) -> None:
-        """Switch a fault on, and off again; it is counted when it is over."""
+        """Switch a fault on, and off again later; it is counted when it ends."""
         options = dict(options)
         lasts = options.pop("lasts", PATIENCE_S)
         number = self._stand_in.fault(options.pop("kind"), **options)
@@ -52,20 +52,20 @@ class Board:
         later(lasts, lambda: self._over(number))
 
     def setting(self, later: Later, *, name: str, value: Any, restored: Any, lasts: float) -> int:
-        """Change a switch for some seconds."""
+        """Change a setting for some seconds."""
         self._stand_in.settings(**{name: value})
         self._settings[name] = restored
         later(lasts, lambda: self._restore(name, restored))
         return 1
 
     def clock(self, offset: float) -> int:
-        """Set the tracker's clock, seconds ahead."""
+        """Set how many seconds the tracker's clock is ahead."""
         before = self._stand_in.settings()["clock_offset"]
         self._stand_in.settings(clock_offset=float(offset))
         return int(before != offset)
 
     def delete_issue(self, share: float) -> int:
-        """Delete one of the issues that may be deleted, as somebody at the tracker would."""
+        """Delete one of the issues that may be deleted, as a person does on the tracker."""
         found = self._mortal_issues()
         if not found:
             return 0
@@ -77,7 +77,7 @@ class Board:
         return 1
 
     def move_issue(self, share: float) -> int:
-        """Move one of the issues to another tracker project, where its people are no members, as in triage."""
+        """Move an issue to another tracker project, of which its people are not members, as in triage."""
         found = {
             ticket_id: row["id"]
             for row in self._stand_in.state()["issues"]
@@ -93,7 +93,7 @@ class Board:
         return 1
 
     def _ask(self, method: str, issue_id: int, body: Any = None) -> None:
-        with suppress(requests.RequestException):  # a fault may hit this call, too
+        with suppress(requests.RequestException):  # a fault may hit this call too
             requests.request(
                 method,
                 f"{self._stand_in.base_url}/issues/{issue_id}.json",
@@ -111,7 +111,7 @@ class Board:
         }
 
     def clear(self) -> None:
-        """End every fault and restore every switch; the clock stays as it is."""
+        """End every fault and restore every setting; the clock stays as it is."""
         for number in list(self._active):
             self._over(number)
         for name, restored in list(self._settings.items()):

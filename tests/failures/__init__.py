@@ -1,1 +1,1 @@
-"""Staged failures: the cause and what fixes it, named by `doctor` or `ticket history` alone; repaired, it goes on."""
+"""Staged failures: one command names the cause and the fix of each, and after the fix everything continues."""

@@ -1,4 +1,4 @@
-"""A deskbridge that works, in which one thing is then made to fail."""
+"""A working deskbridge, in which a test then makes one thing fail."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["bridge", "cheap_hashes", "come_in", "console", "stand_in_process"]
 def real(
     pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[RealRedmine | None]:
-    """A real Redmine with --tracker=redmine, else None."""
+    """Provide a real Redmine with --tracker=redmine, else None."""
     if pytestconfig.getoption("--tracker") != "redmine":
         yield None
         return
@@ -41,7 +41,7 @@ def real(
 
 @pytest.fixture
 def stand_in(request: pytest.FixtureRequest, real: RealRedmine | None) -> Iterator[StandIn | RealRedmine]:
-    """The tracker with nothing but its seed in it."""
+    """Provide the tracker with only its seed data."""
     if real is None:
         tracker: StandIn = request.getfixturevalue("stand_in_process")
         tracker.reset()
@@ -52,13 +52,13 @@ def stand_in(request: pytest.FixtureRequest, real: RealRedmine | None) -> Iterat
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave to the stand-in what no real Redmine can be made to do."""
+    """Deselect tests that need the stand-in if the tracker is a real Redmine."""
     if config.getoption("--tracker") != "standin":
         items[:] = [item for item in items if not item.get_closest_marker("stand_in")]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Report of each staged failure by which command, and how fast, its cause was named; all of them with -v."""
+    """Summarise how many commands and seconds it took to name the causes; with -v, list each staged failure."""
     found = [
         value
         for report in terminalreporter.getreports("passed")
@@ -82,7 +82,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def stage(
     bridge: Bridge, stand_in: StandIn | RealRedmine, record_property: Callable[[str, object], None]
 ) -> Iterator[Stage]:
-    """The stage, synchronised a moment ago, so that whatever is staged is newer than the cache."""
+    """Provide a stage whose metadata was just synchronised, so that staged changes are newer than the cache."""
     sync_metadata(bridge.store, Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect()[1])
     bridge.configure(membership_for="nobody")
     heartbeats = Heartbeats(bridge.redis)
@@ -96,7 +96,7 @@ def stage(
 
 @pytest.fixture
 def shell(stage: Stage, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    """The command line of the stage's installation."""
+    """Provide the command line of the stage's installation."""
     settings = stage.bridge.settings
     monkeypatch.setenv("DESKBRIDGE_DATABASE_URL", settings.database_url.get_secret_value())
     monkeypatch.setenv("DESKBRIDGE_REDIS_URL", redis_url)
@@ -106,5 +106,5 @@ def shell(stage: Stage, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Shel
 
 @pytest.fixture
 def pages(stage: Stage, come_in: ComeIn) -> Visitor:
-    """The console's pages of the stage's installation."""
+    """Provide the console pages of the stage's installation."""
     return come_in(Right.VIEWER)

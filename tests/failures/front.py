@@ -1,4 +1,4 @@
-"""A web server in front of the tracker on 127.0.0.1, as a proxy is: it passes calls on, redirects them, or answers."""
+"""A web server on 127.0.0.1 in front of the tracker, like a proxy: it forwards, redirects or answers calls."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Given = tuple[int, dict[str, str], bytes]
 """Status, headers and body of an answer."""
 
 Rule = Callable[[str, str], Given | None]
-"""Answers a call, by method and path, itself; None: it is passed on."""
+"""Returns the server's own answer to a call by method and path, or None to forward the call."""
 
 
 def passes(_method: str, _path: str) -> Given | None:
-    """Pass every call on."""
+    """Forward every call."""
     return None
 
 
@@ -32,7 +32,7 @@ def redirects_to(address: str) -> Rule:
 
 
 def page(status: int = 200, *, method: str = "", path: str = "") -> Rule:
-    """Answer with a page of HTML; with a method or a path only such calls."""
+    """Answer calls with an HTML page; if a method or path is given, only matching ones."""
 
     def answer(called: str, at: str) -> Given | None:
         is_meant = method in ("", called) and urlsplit(at).path.startswith(path)
@@ -45,10 +45,10 @@ class Front(ThreadingHTTPServer):
     """The server, on a free port.
 
     Args:
-        tracker: the address that calls are passed on to.
+        tracker: the address to which calls are forwarded.
 
     Attributes:
-        rule: what it answers itself.
+        rule: decides which calls it answers itself.
     """
 
     daemon_threads = True
@@ -60,7 +60,7 @@ class Front(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Its own address."""
+        """The server's own address."""
         return f"http://{HOST}:{self.server_port}"
 
     @contextmanager
@@ -77,7 +77,7 @@ class Front(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: Front
     protocol_version = "HTTP/1.1"
-    wbufsize = 1 << 16  # an answer in one piece: in two it is 40 ms late
+    wbufsize = 1 << 16  # send each answer in one piece: two pieces take 40 ms longer
 
     def handle_one_request(self) -> None:
         self.raw_requestline = self.rfile.readline(65537)

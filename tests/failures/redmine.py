@@ -1,4 +1,4 @@
-"""A real Redmine as a stage: its state is changed in its database, and put back after each test."""
+"""A real Redmine for staged failures: tests change its database, which is restored after each test."""
 
 # ruff: noqa: S608 (tables and columns are named in this file)
 
@@ -12,7 +12,7 @@ from typing import Any
 
 DATABASE = "redmine.sqlite3"
 NOW = "strftime('%Y-%m-%d %H:%M:%f000', 'now', '+1 second')"
-"""Redmine reads its settings again where one is newer than what it has read."""
+"""Redmine reloads its settings if one is newer than those it has read."""
 
 TABLES = {
     "projects": "projects",
@@ -51,7 +51,7 @@ BELONGING = {
         "DELETE FROM workflows WHERE tracker_id = ?",
     ),
 }
-"""What Redmine deletes with a row, or wants gone before it."""
+"""Statements for what Redmine deletes with a row, or requires to be deleted first."""
 
 Execute = Callable[[str, tuple[Any, ...]], object]
 
@@ -62,8 +62,8 @@ class RealRedmine:
     Args:
         base_url: its address.
         api_key: its administrator's key.
-        directory: where redmine-up keeps it.
-        snapshot: a file that does not exist yet.
+        directory: where redmine-up keeps its files.
+        snapshot: file for the snapshot; it must not exist yet.
     """
 
     def __init__(self, base_url: str, api_key: str, directory: Path, snapshot: Path) -> None:
@@ -98,7 +98,7 @@ class RealRedmine:
                 execute(f"UPDATE {TABLES[table]} SET {column} = ? WHERE id = ?", (stored, row_id))
 
     def remove(self, table: str, row_id: int) -> None:
-        """Delete a row, with what belongs to it."""
+        """Delete a row and the rows that depend on it."""
         with self._open() as execute:
             for statement in (*BELONGING.get(table, ()), f"DELETE FROM {TABLES[table]} WHERE id = ?"):
                 execute(statement, (row_id,))
@@ -136,7 +136,7 @@ class RealRedmine:
         assert not values, f"a real Redmine is not staged so: {values}"
 
     def reset(self) -> None:
-        """Put everything back."""
+        """Restore the snapshot."""
         with self._open() as execute:
             tables = execute("SELECT name FROM saved.sqlite_master WHERE type = 'table' ORDER BY name", ())
             assert isinstance(tables, Iterable)
@@ -146,7 +146,7 @@ class RealRedmine:
             execute(f"UPDATE settings SET updated_on = {NOW} WHERE name = 'rest_api_enabled'", ())
 
     def clear_faults(self) -> None:
-        """Nothing: it has none."""
+        """Do nothing: a real Redmine has no faults."""
 
     @contextmanager
     def _open(self) -> Iterator[Execute]:
@@ -163,7 +163,7 @@ class RealRedmine:
 
 
 def _set_rule(execute: Execute, role_id: int, rule: str, fields: Iterable[str]) -> None:
-    """Make fields of issues of every type and status read-only, or required, for a role."""
+    """Make issue fields read-only or required for a role, in every type and status."""
     execute("DELETE FROM workflows WHERE role_id = ? AND rule = ?", (role_id, rule))
     for name in fields:
         execute(

@@ -1,4 +1,4 @@
-"""The stage: what fails, how one asks, and what may be seen of the answer."""
+"""The stage: makes something fail, runs the commands that report it, and checks their output."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ OF_MANY_CHECKS = {
     HelpdeskFinding.HELPDESK_API_NOT_USED,
 }
 EITHER_OR = ("or the API key", "or its REST API", "closed, archived or deleted")
-"""What names no cause."""
+"""Words that do not name a single cause."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """An answer: the codes in it, at any depth, and its sentences as a person reads them."""
+    """A command's output: its codes, at any depth, and its sentences as a person reads them."""
 
     codes: set[str]
     text: str
 
     @classmethod
     def of(cls, document: Any) -> Told:
-        """Gather codes and sentences of a JSON document as `--json` prints it."""
+        """Collect the codes and sentences of a JSON document as `--json` prints it."""
         return cls(
             {code for one in _objects(document) if (code := one.get("code"))}, "\n".join(_texts(document))
         )
@@ -89,17 +89,17 @@ def _below(document: Any) -> list[Any]:
 
 
 class Stage:
-    """A deskbridge and its tracker.
+    """An installation of deskbridge and its tracker.
 
     Attributes:
-        during: what is to end with the test.
-        patched: what is put back with the test.
+        during: contexts and callbacks that end with the test.
+        patched: patches that are undone with the test.
         front: the web server in front of the tracker.
         console: the running console.
         shell: the installation's command line.
         pages: the console's pages.
         directory: an empty directory.
-        kept: what a failure keeps for its step.
+        kept: values that a failure keeps for its repair.
     """
 
     during: ExitStack
@@ -118,28 +118,28 @@ class Stage:
         self.tasks = 600
 
     def work(self, **of_task: Any) -> str:
-        """Let a technician finish a ticket task; return what became of its event."""
+        """Finish a ticket task as a technician; forward its event and return the event's state."""
         self.tasks += 1
         return self.bridge.forward(task_event(self.tasks, of_task=task(self.tasks, **of_task)))[0]
 
     def receive(self) -> int:
-        """Let a technician finish a ticket task, whose event waits for a worker; return the event's id."""
+        """Finish a ticket task as a technician; leave its event to a worker and return the event's id."""
         self.tasks += 1
         return self.bridge.receive(task_event(self.tasks, of_task=task(self.tasks)))[0]
 
     @property
     def stand_in(self) -> StandIn:
-        """The tracker, where only the stand-in will do (mark `stand_in`)."""
+        """The tracker, for tests that need the stand-in (mark `stand_in`)."""
         assert isinstance(self.tracker, StandIn)
         return self.tracker
 
     def fail(self, failure: Failure) -> None:
-        """Let something fail."""
+        """Stage a failure."""
         failure.stage(self)
         self._failed_at = time.monotonic()
 
     def named_by(self, failure: Failure, ask: Callable[[], Told]) -> Told:
-        """Ask one command: it alone names the cause and the next step, within a minute, and claims nothing untrue."""
+        """Check that one command alone names the cause and the next step in time, and reports nothing untrue."""
         self._asked = 0
         told, seconds = ask(), time.monotonic() - self._failed_at
         assert failure.code in told.codes, told.text
@@ -152,7 +152,7 @@ class Stage:
         return told
 
     def findings(self) -> list[CheckResult]:
-        """Return what `deskbridge doctor` finds."""
+        """Return the check results of `deskbridge doctor`."""
         self._asked += 1
         found = list(examine(self.installation()))
         for one in found:
@@ -161,7 +161,7 @@ class Stage:
         return found
 
     def installation(self) -> Installation:
-        """Return what the doctor looks at."""
+        """Return the installation that the doctor checks."""
         bridge, vault = self.bridge, Vault(self.bridge.settings.secret_keys)
         connect = Connector(bridge.store, vault).connect
         return Installation(
@@ -169,16 +169,16 @@ class Stage:
         )
 
     def doctor(self) -> Told:
-        """Ask `deskbridge doctor`; what is well is left out."""
+        """Return the output of `deskbridge doctor`, without checks that are ok."""
         return Told.of([finding_json(one) for one in self.findings() if one.status != "ok"])
 
     def trace(self) -> Told:
-        """Ask `deskbridge ticket history 4711`."""
+        """Return the output of `deskbridge ticket history 4711`."""
         self._asked += 1
         return Told.of(Trace.of(trace_ticket(self.bridge.store, 4711, self.bridge.redis)).model_dump())
 
     def events(self) -> Told:
-        """Ask `deskbridge event list`."""
+        """Return the output of `deskbridge event list`."""
         self._asked += 1
         with self.bridge.store.transaction() as tx:
             rows = tx.journal.find(limit=None)
@@ -187,12 +187,12 @@ class Stage:
         )
 
     def offered(self) -> str | None:
-        """Return the replay that the doctor offers, as a code, where it says that a cause is fixed."""
+        """Return the code of the replay that the doctor offers for a fixed cause, or None."""
         fixed = [one.found for one in self.findings() if one.found.code == WorkFinding.EVENTS_FIXED]
         return next((one.params["code"] for one in fixed), None)
 
     def replay(self, code: str | None = None) -> None:
-        """Replay what failed, by a code where one is given, and let what waits go on."""
+        """Replay failed events, only those with a code if it is given, and sync the waiting ones."""
         store, failed = self.bridge.store, EventState.FAILED
         tickets = (replay_code(store, failed, code) if code else replay_state(store, failed)).tickets
         self.bridge.breaker.end()
@@ -201,7 +201,7 @@ class Stage:
             self.bridge.sync(ticket_id)
 
     def goes_on(self) -> bool:
-        """Tell whether nothing is left undone."""
+        """Tell whether no event is failed, pending or on hold."""
         with self.bridge.store.transaction() as tx:
             return not any(
                 tx.journal.count(state)
@@ -209,13 +209,13 @@ class Stage:
             )
 
     def api_key(self, text: str, *, foreign: bool = False) -> None:
-        """Store an API key; a foreign one was encrypted with a key that nobody has any more."""
+        """Store an API key; a foreign one is encrypted with a secret key that no process has."""
         keys = [SecretStr(Fernet.generate_key().decode())] if foreign else self.bridge.settings.secret_keys
         with self.bridge.store.transaction() as tx:
             tx.configs.put_api_key(Vault(keys).encrypt(SecretStr(text)))
 
     def template(self, operation: str, body: str) -> None:
-        """Put a template in force, whatever its text."""
+        """Activate a template without a check of its text."""
         with self.bridge.store.transaction() as tx:
             name = f"of the test, {operation} {hash(body)}"
             tx.templates.activate(tx.templates.create(operation, name, body, "a test"), 1, "a test")
@@ -233,13 +233,13 @@ class Failure:
     """A staged failure.
 
     Attributes:
-        sentence: what fails.
+        sentence: describes what fails.
         stage: makes it fail.
-        code: of the cause that must be named.
+        code: code of the cause that must be named.
         step: words of the next step that must be named.
-        never: words that must not be claimed.
-        repair: what the named step does.
-        real: a real Redmine can be made to fail so, too.
+        never: words that must not appear.
+        repair: carries out the named step.
+        real: whether a real Redmine can be made to fail like this too.
     """
 
     sentence: str
@@ -255,7 +255,7 @@ class Failure:
 
 
 def staged(failures: Sequence[Failure]) -> pytest.MarkDecorator:
-    """Parametrize a test with failures; those that no real Redmine shows are left to the stand-in."""
+    """Parametrize a test with failures; those that a real Redmine cannot show run on the stand-in only."""
     marks = {True: (), False: (pytest.mark.stand_in,)}
     params = [pytest.param(one, id=str(one), marks=marks[one.real]) for one in failures]
     return pytest.mark.parametrize("failure", params)
@@ -272,17 +272,17 @@ def remove(table: str, row_id: int) -> Act:
 
 
 def settings(**values: Any) -> Act:
-    """Change settings of the tracker."""
+    """Change the tracker's settings."""
     return lambda stage: stage.tracker.settings(**values)
 
 
 def configure(**values: Any) -> Act:
-    """Change the configuration."""
+    """Change deskbridge's Redmine settings."""
     return lambda stage: stage.bridge.configure(**values)
 
 
 def template(operation: str, body: str) -> Act:
-    """Put a template in force."""
+    """Activate a template."""
     return lambda stage: stage.template(operation, body)
 
 
@@ -292,7 +292,7 @@ def key(text: str) -> Act:
 
 
 def both(*acts: Act) -> Act:
-    """Do one after the other."""
+    """Run several acts in order."""
 
     def act(stage: Stage) -> None:
         for one in acts:

@@ -1,4 +1,4 @@
-"""A database that answers each question and keeps nothing: every surface says so, and names the cause."""
+"""If the database answers queries but accepts no writes, every surface reports that and names the cause."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _tried_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def connections_that(bridge: Bridge, statement: str) -> Heal:
-    """Have every new connection to a SQLite file begin with a statement; return what ends that."""
+    """Run a statement on every new connection to a SQLite file; return a function that ends this."""
 
     def begin(connection: Any, _record: Any) -> None:
         connection.execute(statement)
@@ -56,19 +56,19 @@ def connections_that(bridge: Bridge, statement: str) -> Heal:
 
 
 def read_only_file(bridge: Bridge) -> Heal:
-    """As a file that the account may not write."""
+    """Simulate a file that the account must not write."""
     return connections_that(bridge, "PRAGMA query_only = ON")
 
 
 def full_file(bridge: Bridge) -> Heal:
-    """As a file on a full disk."""
+    """Simulate a file on a full disk."""
     with bridge.store.database.engine.connect() as connection:
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
     return connections_that(bridge, f"PRAGMA max_page_count = {pages}")
 
 
 def read_only_server(bridge: Bridge) -> Heal:
-    """As an administrator sets a PostgreSQL to read only."""
+    """Set a PostgreSQL database to read-only, as an administrator does."""
     engine = bridge.store.database.engine
     alter = f"ALTER DATABASE {make_url(engine.url).database}"
 
@@ -94,7 +94,7 @@ CASES = [
 
 @pytest.fixture
 def on(request: pytest.FixtureRequest, kind: str) -> Bridge:
-    """A deskbridge on a database of a kind."""
+    """Provide a deskbridge on a kind of database."""
     made: Bridge = request.getfixturevalue(kind)
     return made
 
@@ -124,17 +124,17 @@ def test_no_surface_says_that_all_is_well(
 
 
 def found(on: Bridge, code: Code) -> CheckResult | None:
-    """Return what the doctor finds with a code."""
+    """Return the doctor's check result with a code, or None."""
     return next((one for one in examine(installation(on)) if one.found.code == code), None)
 
 
 def glanced(on: Bridge) -> bool:
-    """Tell whether the console's first page says that something is wrong with the database."""
+    """Tell whether the console's first page reports a problem with the database."""
     return any(one.check == "database" for one in at_a_glance(installation(on)))
 
 
 def reachable(on: Bridge) -> float:
-    """Return what a monitor is shown of the database."""
+    """Return the metric that shows a monitor whether the database is reachable."""
     shown = generate_latest(metrics.registry("console", StateMetricsCollector(on.redis, on.store))).decode()
     (line,) = [
         one for one in shown.splitlines() if one.startswith('deskbridge_reachable{service="database"}')
@@ -143,11 +143,11 @@ def reachable(on: Bridge) -> float:
 
 
 def ready(on: Bridge) -> tuple[int, int]:
-    """Return how producer and console answer a load balancer."""
+    """Return the status with which producer and console answer a load balancer."""
     secret = SecretStr("whsec_" + "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0")
     producer = Producer(on.settings.model_copy(update={"webhook_secrets": (secret,)}), "127.0.0.1", 8080)
     producer._store.database.close()
-    producer._store.database = on.store.database  # which the test has staged
+    producer._store.database = on.store.database  # the database that the test has staged
     answers = [
         asyncio.run(producer.readyz()),
         asyncio.run(Monitoring(Services(on.settings, on.store)).readyz()),

@@ -1,4 +1,4 @@
-"""A document that GLPI does not give, or that the settings do not send: what names it, and the step that heals it."""
+"""If GLPI, Redmine or a setting stops a document, every surface names the cause, and one step fixes it."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ COMMAND = re.compile(r"`deskbridge (event replay .+?)`")
 
 @pytest.fixture
 def helpdesk() -> Iterator[GlpiApi]:
-    """GLPI's API, which has the documents."""
+    """Provide GLPI's API, which has the documents."""
     with glpi_api() as served:
         yield served
 
 
 @pytest.fixture
 def bridge(helpdesk: GlpiApi, stand_in: StandIn, redis_url: str, tmp_path: Path) -> Iterator[Bridge]:
-    """A deskbridge that sends documents."""
+    """Provide a deskbridge that sends documents."""
     with documents_bridge(helpdesk, stand_in, redis_url, tmp_path) as made:
         yield made
 
 
 def attached(stage: Stage) -> list[str]:
-    """Return the file names at the ticket's issue."""
+    """Return the names of the files attached to the ticket's issue."""
     path = f"/issues/{tracker.issue_id(stage)}.json?include=attachments"
     return [one["filename"] for one in tracker.api(stage, "GET", path)[1]["issue"]["attachments"]]
 
 
 def goes_on(stage: Stage, shell: Shell, typed: str) -> None:
-    """Replay as typed; the document is attached, and nothing is left."""
+    """Run the replay command; check that the document is attached and no work is left."""
     assert "1 event of 1 ticket will be processed again" in shell.do(*shlex.split(typed))
     stage.bridge.hurry()
     stage.bridge.sync()
@@ -82,7 +82,7 @@ def test_a_document_that_glpi_refuses_is_named_while_it_waits_and_attached_once_
 
 
 def arrives(stage: Stage) -> None:
-    """Let a document of the ticket come in, and be tried for as long as it may be."""
+    """Receive a document of the ticket and sync it until its attempts are used up."""
     stage.work()
     stage.bridge.receive(document_event(700))
     for _ in range(MOST_ATTEMPTS + 1):
@@ -91,7 +91,7 @@ def arrives(stage: Stage) -> None:
 
 
 def configures(stage: Stage, helpdesk: GlpiApi) -> None:
-    """Set DESKBRIDGE_GLPI_API_… for the command line, and compare the events with GLPI."""
+    """Set DESKBRIDGE_GLPI_API_… for the command line, and run `reconcile`."""
     stage.patched.setenv("DESKBRIDGE_GLPI_API_URL", helpdesk.url)
     stage.patched.setenv("DESKBRIDGE_GLPI_API_CLIENT_ID", CLIENT)
     stage.patched.setenv("DESKBRIDGE_GLPI_API_CLIENT_SECRET", CLIENT_SECRET)
@@ -101,7 +101,7 @@ def configures(stage: Stage, helpdesk: GlpiApi) -> None:
 
 
 def refuses(*numbers: int) -> Act:
-    """Have GLPI refuse some documents."""
+    """Make GLPI refuse some documents."""
 
     def act(stage: Stage) -> None:
         stage.kept["helpdesk"].forbidden = set(numbers)
@@ -110,7 +110,7 @@ def refuses(*numbers: int) -> Act:
 
 
 def failed(stage: Stage) -> str:
-    """Return what a monitor is told of failed events."""
+    """Return the metrics, which report the failed events."""
     collector = StateMetricsCollector(stage.bridge.redis, stage.bridge.store)
     return generate_latest(metrics.registry("console", collector)).decode()
 

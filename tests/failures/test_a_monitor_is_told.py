@@ -1,4 +1,4 @@
-"""What only a look at everything finds reaches a monitor, too: its alert's expression holds until it is put right."""
+"""Problems that the doctor finds reach a monitor too: the alert holds until the cause is fixed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ HOW: dict[str, Callable[[float, float], bool]] = {">": operator.gt, "<": operato
 
 @dataclass(frozen=True)
 class Told:
-    """A failure that a monitor is told of."""
+    """A failure that a monitor reports."""
 
     alert: str
     stage: Act
@@ -52,7 +52,7 @@ def synchronise(stage: Stage) -> None:
 
 
 def calls_take(seconds: float) -> Act:
-    """Let a worker have made calls that took so long."""
+    """Record calls of a worker that took this long."""
 
     def act(stage: Stage) -> None:
         note_calls(stage.bridge.redis, {"POST issues": (1, seconds), "GET users": (1, seconds)})
@@ -61,26 +61,26 @@ def calls_take(seconds: float) -> Act:
 
 
 def later(stage: Stage) -> None:
-    """Let the minutes pass for which calls are kept."""
+    """Delete the recorded calls, as if they had expired."""
     for key in stage.bridge.redis.scan_iter(f"{key_of(stage.bridge.redis, LATENCY)}*"):
         stage.bridge.redis.delete(key)
 
 
 def status_refused(stage: Stage) -> None:
-    """Let the tracker keep another status."""
+    """Make the tracker refuse a change of status."""
     settings(closed_moves=[[2, 3]])(stage)
     stage.bridge.forward(task_event())
     stage.bridge.forward(ticket_event(1, of_ticket=ticket(status=5)))
 
 
 def status_taken(stage: Stage) -> None:
-    """Mend the workflow and replay."""
+    """Fix the workflow and replay."""
     settings(closed_moves=[])(stage)
     stage.replay()
 
 
 def came_in(seconds: float) -> Act:
-    """Let the newest event be so old."""
+    """Receive an event and make it this many seconds old."""
 
     def act(stage: Stage) -> None:
         stage.bridge.receive(task_event())
@@ -91,19 +91,19 @@ def came_in(seconds: float) -> Act:
 
 
 def of_nobody(stage: Stage) -> None:
-    """Let a technician be nobody on the tracker."""
+    """Finish a ticket task as a technician who has no user on the tracker."""
     stage.work(user={"id": 99, "email": "nobody@example.test"})
 
 
 def corrected(stage: Stage) -> None:
-    """Forget what was wrong, as `deskbridge author correct` does at the end."""
+    """Map the technician and delete the wrong authors, as `deskbridge author correct` does at the end."""
     map_user(stage.bridge.store, 99, 6)
     with stage.bridge.store.database.transaction() as session:
         session.query(Misattributed).delete()
 
 
 def look_at_everything(stage: Stage) -> None:
-    """Let the doctor look, as a console does every five minutes."""
+    """Run the doctor, as a console does every five minutes."""
     examined(stage.installation())
 
 
@@ -153,7 +153,7 @@ def test_an_alert_holds_until_its_cause_is_put_right(stage: Stage, told: Told) -
 
 
 def holds(stage: Stage, alert: str) -> bool:
-    """Tell whether an alert's expression holds of what a console shows."""
+    """Tell whether an alert's expression is true for the metrics of a console."""
     (group,) = yaml.safe_load(RULES.read_text(encoding="utf-8"))["groups"]
     (expression,) = (one["expr"] for one in group["rules"] if one["alert"] == alert)
     asked = SIMPLE.fullmatch(expression)

@@ -1,4 +1,4 @@
-"""A person is deleted on the tracker while events wait: each surface says so, and nobody is told to mend an account."""
+"""If a person is deleted while events wait, each surface says so and none suggests repairing the account."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CANNOT_BE_DONE = ("nlock alice", "ive alice a role", "All systems operational", 
 
 
 def of(stage: Stage, *checks: str) -> list[CheckResult]:
-    """Return what the doctor finds with some checks, and is not well."""
+    """Return the doctor's results that are not ok, for some checks."""
     return [one for one in stage.findings() if one.check in checks and one.status != "ok"]
 
 
@@ -57,7 +57,7 @@ def test_a_person_who_is_deleted_while_events_wait_is_called_deleted_and_map_use
 
 
 def heal(stage: Stage, shell: Shell, tasks: tuple[int, ...]) -> None:
-    """Say who does the work now, and give them the hours."""
+    """Map the GLPI user to another person, and correct the author of the hours."""
     shell.do("user", "map", str(OF_ALICE), str(BOB))
     shell.do("config", "set", "correct_authors=true")
     connect = Connector(stage.bridge.store, Vault(stage.bridge.settings.secret_keys)).connect

@@ -1,4 +1,4 @@
-"""A PostgreSQL that follows another server is called a standby, with a step that heals, and not "set to read only"."""
+"""The doctor calls a PostgreSQL that follows another server a standby, not "set to read only", and names the fix."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ pytestmark = pytest.mark.stand_in
 
 
 class Follower(PostgresServer):
-    """A server that may begin as a standby."""
+    """A server that can restart as a standby."""
 
     def follow(self) -> None:
-        """Begin again as the standby of a server that is away."""
+        """Restart as the standby of a server that is down."""
         self.stop()
         (self._pgdata / "standby.signal").touch()
         self.start()
 
     def promote(self) -> None:
-        """Have it take writes, as when it is failed over to."""
+        """Make it accept writes, as after a failover."""
         with psycopg2.connect(host="127.0.0.1", port=self.port, user="postgres", dbname="postgres") as asked:
             asked.cursor().execute("SELECT pg_promote()")
 
@@ -47,7 +47,7 @@ class Follower(PostgresServer):
 
 @pytest.fixture
 def server(servers_dir: Path) -> Iterator[Follower]:
-    """A server of the test's own."""
+    """Provide a server for this test alone."""
     made = Follower(servers_dir / "follower", fsync=False)
     try:
         made.start()
@@ -74,7 +74,7 @@ def test_a_standby_is_named_and_the_server_that_takes_writes_heals(
         ServiceFinding.DATABASE_STANDBY
     ]
     assert not bridge.store.database.takes_writes(), "/readyz and the metric follow it"
-    server.promote()  # now the address leads to the server that takes writes
+    server.promote()  # now the URL leads to a server that accepts writes
     assert bridge.store.database.takes_writes()
     assert bridge.forward(task_event()) == ["done"]
     bridge.close()

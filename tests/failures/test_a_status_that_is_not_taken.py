@@ -1,4 +1,4 @@
-"""A status that the tracker answers well to and does not take: its workflow lets no role make the transition."""
+"""If Redmine answers a status change with success but does not make it, the event fails and names the cause."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_a_status_that_is_read_only_for_every_role_says_so(stage: Stage) -> None
 
 
 def test_an_issue_with_an_open_subtask_says_that_it_comes_first(stage: Stage) -> None:
-    """The workflow is not the cause, and to change it would not help."""
+    """The workflow is not the cause, so a change of it would not help."""
     assert stage.work() == EventState.DONE
     parent = issue_id(stage)
     below = {"project_id": 1, "tracker_id": 1, "subject": "below", "parent_issue_id": parent}
@@ -166,7 +166,7 @@ def test_an_issue_with_an_open_subtask_says_that_it_comes_first(stage: Stage) ->
 
 @pytest.mark.stand_in
 def test_only_a_transition_that_was_not_seen_to_work_is_read_back(stage: Stage) -> None:
-    """One further GET for each transition, an hour and process; what was not taken is never trusted."""
+    """Each transition costs one more GET per hour and process; one that was not accepted is never trusted."""
 
     def reads() -> int:
         return sum(

@@ -1,4 +1,4 @@
-"""A ticket's page says that everything is on the tracker only if it is there as it was meant."""
+"""A ticket's page says that everything is in Redmine only if everything is there as intended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EVERYTHING = "Everything is in Redmine"
 
 
 def worked(**of_task: object) -> Act:
-    """Let hours be logged."""
+    """Finish a ticket task whose time is logged."""
     return lambda stage: stage.work(**of_task)
 
 

@@ -1,4 +1,4 @@
-"""What `deskbridge ticket history` and `event list` say of a ticket that failed, waits, or was sent in another name."""
+"""`ticket history` and `event list` name why a ticket failed, waits, or was sent under another name."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RIGHTS = ("Give alice a role",)
 
 
 def other_than(*words: str) -> tuple[str, ...]:
-    """Return what is claimed of projects, without what is true here."""
+    """Return the words about projects that would be untrue here."""
     return tuple(one for one in CLOSED if one not in words)
 
 

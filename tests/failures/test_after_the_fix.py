@@ -1,4 +1,4 @@
-"""After the fix it goes on: a new key is tried at once, and one command replays what failed for a cause."""
+"""After a fix, work continues: a new key is tried at once, and one command replays the events of a cause."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_of_two_causes_the_fixed_one_is_offered_with_its_count_and_replayed_alon
 
 
 def test_a_project_that_is_linked_no_more_is_not_called_fixed(stage: Stage) -> None:
-    """The ticket's issue stays where it is: that other projects are well says nothing of it."""
+    """The ticket's issue stays in the closed project, so the state of other projects does not matter."""
     assert stage.work() == EventState.DONE
     stage.bridge.link(MappingKind.ENTITY, 3, 4)
     stage.tracker.patch("projects", 1, status=5)

@@ -1,4 +1,4 @@
-"""Forty failures: each surface names the cause, none says that all is well, and one step, tried, heals."""
+"""For each of forty failures, every surface names the cause, none says that all is well, and one step fixes it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STAND_IN_ONLY = {False: (pytest.mark.stand_in,), True: ()}
 
 @pytest.fixture(params=[pytest.param(one, id=str(one), marks=STAND_IN_ONLY[one.real]) for one in ROWS])
 def row(request: pytest.FixtureRequest) -> Row | Prevented:
-    """A row of the table."""
+    """Provide a row of the table."""
     found: Row | Prevented = request.param
     return found
 
@@ -44,7 +44,7 @@ def bridge(
     redis_url: str,
     tmp_path: Path,
 ) -> Iterator[Bridge]:
-    """A deskbridge on a database of the kind that fails so."""
+    """Provide a deskbridge on the kind of database that the row needs."""
     url = f"sqlite:///{tmp_path}/bridge.sqlite3"
     if isinstance(row, Row) and row.on_postgresql:
         url = with_account(request.getfixturevalue("emptied_postgres_url"))
@@ -62,7 +62,7 @@ def played(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> Iterator[Stage]:
-    """The stage with every surface; each look at the database is a new one."""
+    """Provide the stage with every surface; each check of the database is a new one."""
     monkeypatch.setattr(database, "TRIED_EVERY_S", -1.0)
     stage.console, stage.pages, stage.shell = console, pages, shell
     stage.patched, stage.directory = monkeypatch, tmp_path
@@ -104,7 +104,7 @@ def test_each_surface_names_it_and_one_step_heals(played: Stage, row: Row | Prev
 
 
 def becomes(stage: Stage, row: Row) -> None:
-    """An event that comes in meanwhile has the state that the row says."""
+    """Check that an event that arrives during the failure gets the state that the row declares."""
     row.arrives(stage)
     if row.becomes is None:
         return
@@ -113,7 +113,7 @@ def becomes(stage: Stage, row: Row) -> None:
 
 
 def is_named(stage: Stage, row: Row) -> None:
-    """Each surface says what the row declares, and none that all is well."""
+    """Check that each surface says what the row declares, and none says that all is well."""
     told = {name: ask(stage) for name, ask in SURFACES.items()}
     for name, text in told.items():
         says(row, name, text.replace(stage.tracker.base_url, "{tracker}"))
@@ -124,18 +124,18 @@ def is_named(stage: Stage, row: Row) -> None:
 
 
 def says(row: Row, surface: str, text: str) -> None:
-    """A surface says what the row declares of it."""
+    """Check that a surface says what the row declares for it."""
     declared = row.of(surface)
     if not isinstance(declared, Nothing):
         assert declared in text, f"{surface}: {text}"
     is_there = surface == "ticket" and isinstance(declared, Nothing) and row.becomes == EventState.DONE
     for word in (*WELL, *row.never):
-        if not (is_there and word == ON_TRACKER):  # of that ticket it is true
+        if not (is_there and word == ON_TRACKER):  # it is true for that ticket
             assert word not in text, f"{surface}: {text}"
 
 
 def heals(stage: Stage, row: Row) -> None:
-    """The step that was named, done, lets everything go on, and each surface says so."""
+    """Carry out the named step; check that everything continues, and that doctor and first page say so."""
     if isinstance(row.heal, str):
         named = (
             row.step.partition("…")[0]
@@ -148,7 +148,7 @@ def heals(stage: Stage, row: Row) -> None:
         stage.shell.do(*shlex.split(typed))
     else:
         row.heal(stage)
-    for _ in range(3):  # what was in doubt is looked up first, then sent
+    for _ in range(3):  # an event in doubt is looked up first, then sent
         if not stage.goes_on():
             stage.replay()
     assert stage.goes_on(), stage.events().text
@@ -160,7 +160,7 @@ def heals(stage: Stage, row: Row) -> None:
 
 
 def is_right(stage: Stage, row: Prevented) -> None:
-    """What happens in place of the failure is right, and what the surfaces say is true."""
+    """Check that the right thing happens instead of the failure, and that the surfaces report the truth."""
     row.arrives(stage)
     row.right(stage)
     if not isinstance(row.history, Nothing):

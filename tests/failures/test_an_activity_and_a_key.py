@@ -1,4 +1,4 @@
-"""Causes that look alike: an activity that is off everywhere or in a project; a key that was changed or is locked."""
+"""Similar causes lead to the step that fixes them: a disabled activity, and a changed key or its locked owner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands between deskbridge and the tracker, GLPI or an OpenID provider is named: host, cause, and what heals."""
+"""Connection problems with the tracker, GLPI or an OpenID provider are named with host, cause and fix."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ pytestmark = pytest.mark.stand_in
 
 @pytest.fixture
 def authority(tmp_path: Path) -> Authority:
-    """An authority that nobody trusts but who is given its file."""
+    """Provide a certificate authority that is trusted only through its file."""
     return Authority(tmp_path)
 
 
 @pytest.fixture
 def front(stage: Stage, authority: Authority) -> Iterator[Relay]:
-    """A web server in front of the tracker, which speaks TLS; base_url leads there."""
+    """Provide a TLS web server in front of the tracker, to which base_url leads."""
     port = urlsplit(stage.tracker.base_url).port or 0
     with Relay(port, authority.context()).running() as relay:
         stage.bridge.configure(base_url=f"https://{HOST}:{relay.port}")
@@ -45,15 +45,15 @@ def front(stage: Stage, authority: Authority) -> Iterator[Relay]:
 
 
 def tracker(stage: Stage, **settings: Any) -> CheckResult:
-    """Return what the doctor finds of the tracker, with settings of the environment."""
+    """Return the doctor's result for the tracker with some environment settings."""
     changed = stage.bridge.settings.model_copy(update=settings)
     services = Services(changed, stage.bridge.store)
-    found = list(examine(Installation.of(services)))  # to its end: it asks in a thread of its own
+    found = list(examine(Installation.of(services)))  # to the end, since the doctor calls in its own thread
     return next(one for one in found if one.check == "tracker")
 
 
 def cause(found: CheckResult) -> str:
-    """Return the code of what the doctor quotes."""
+    """Return the code of the problem that the doctor quotes."""
     assert found.found.code == TrackerFinding.TRACKER_NOT_REACHED, found.what
     return str(found.found.params["problem"].code)
 

@@ -1,4 +1,4 @@
-"""Why something has another author than was meant: each cause has a step of its own, and none that heals nothing."""
+"""Each cause of a wrong author is named with its own steps, and with none that would not help."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EVERY_STEP = (GIVE, UNLOCK, MAP, RIGHT)
 
 
 def spare(stage: Stage) -> None:
-    """Have the ticket its issue, so that only hours are sent in the person's name."""
+    """Create the ticket's issue, so that only hours are sent in the person's name."""
     assert stage.work() == EventState.DONE
     assert stage.doctor().codes.isdisjoint({WorkFinding.AUTHORS_WRONG})
 

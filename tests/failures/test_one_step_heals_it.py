@@ -1,4 +1,4 @@
-"""What every surface says of a failure that several steps seem to fit: one step is named, tried here, and heals."""
+"""If several steps seem to fit a failure, every surface names the one that fixes it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ START, STORE = "tart `deskbridge worker`", "set-api-key"
 
 
 def says_it(stage: Stage, pages: Visitor, words: str, never: str) -> None:
-    """Events, ticket history and the pages of event, ticket and overview say some words, and never others."""
+    """Check that event list, ticket history and three pages of the console say some words, and never others."""
     told = [stage.events().text, stage.trace().text]
     shown = [pages.open(path) for path in ("/console/events", "/console/tickets/4711", "/console")]
     for text in (*told, *shown):
@@ -41,7 +41,7 @@ def says_it(stage: Stage, pages: Visitor, words: str, never: str) -> None:
 
 @pytest.fixture
 def evicting(stage: Stage) -> Iterator[Stage]:
-    """A Redis that has dropped everything for want of memory: locks, and the signs of life of those who run."""
+    """Provide a Redis that has evicted every key for lack of memory: locks, and heartbeats of running processes."""
     redis = stage.bridge.redis
     redis.config_set("maxmemory-policy", "allkeys-lru")
     redis.config_set("maxmemory", 1)
@@ -81,7 +81,7 @@ def test_beside_evicted_signs_of_life_nobody_is_told_to_start_a_worker(
 
 @pytest.fixture
 def worker_of_other_keys(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bridge]:
-    """The only worker has other DESKBRIDGE_SECRET_KEYS than the command that stored the API key."""
+    """Provide the only worker, whose DESKBRIDGE_SECRET_KEYS differ from those that encrypted the API key."""
     monkeypatch.setattr("tests.support.bridge.KEY", Fernet.generate_key().decode())
     given = stage.bridge.settings
     made = Bridge(
@@ -110,9 +110,7 @@ def test_a_worker_of_other_keys_is_named_by_its_host_and_the_key_stays_stored(
     assert STORE not in told.text
     says_it(stage, pages, host, STORE)
 
-    Heartbeats(stage.bridge.redis).able(
-        WORKER
-    )  # restarted with the environment of the command: the stage's own
+    Heartbeats(stage.bridge.redis).able(WORKER)  # as if restarted with the environment of the command
     stage.bridge.hurry()
     stage.bridge.sync()
     assert stage.bridge.event(event_id).state == EventState.DONE
@@ -127,7 +125,7 @@ NOBODY = {"content-type": "application/json", "user-agent": "curl/8"}
 
 
 def refused_for(verifier: Verifier | GlpiVerifier, headers: dict[str, str]) -> Refused:
-    """Return what the producer notes of a delivery with these headers."""
+    """Return what the producer records of a refused delivery with these headers."""
     kept = Refused()
     with pytest.raises(BadSignature) as refusal:
         verifier.check_headers(headers)

@@ -1,4 +1,4 @@
-"""However much is linked, the doctor asks tracker and database a bounded number of times, and is quick."""
+"""The doctor is quick and makes a limited number of calls and queries, however many mappings there are."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from tests.support.bridge import Bridge
 FIRST = 8
 """The id of the first of the many projects."""
 SERIAL = 14
-"""Calls beside those for projects: lists of metadata, of people, the questions whether the key is known."""
+"""Calls other than those for projects: lists of metadata and people, and the checks of the API key."""
 STATEMENTS = 150
 
 
 @pytest.fixture(scope="module")
 def large() -> Iterator[StandIn]:
-    """A tracker with 2,000 projects more, each answer 10 ms away."""
+    """Provide a tracker with 2,000 more projects, which takes 10 ms for each answer."""
     with StandIn(arguments=["--extra-projects", "2000", "--latency-ms", "10"]) as tracker:
         yield tracker
 
@@ -109,7 +109,7 @@ def test_at_four_seconds_an_answer_it_tells_what_it_has_after_ten_seconds(stage:
 
 @pytest.mark.stand_in
 def test_the_doctor_takes_no_turns(stage: Stage) -> None:
-    """With the environment of the workers it would hang at the very limit that it is to name."""
+    """With the environment of the workers, it would wait for the very limit that it must name."""
     RateLimiter(stage.bridge.redis, 0.01).next_turn()
     key = key_of(stage.bridge.redis, TURNS)
     before = stage.bridge.redis.get(key)

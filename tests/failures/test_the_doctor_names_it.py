@@ -1,4 +1,4 @@
-"""What `deskbridge doctor` says of a failure that no event has met yet, or of one that stops everything."""
+"""`deskbridge doctor` names a failure that no event has met yet, or one that stops everything."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ def open_redis(stage: Stage) -> None:
 
 
 def worker_of_another_key(stage: Stage) -> None:
-    """A worker that meets the key of another environment; here it is the stored key that changes, and back."""
+    """Let a worker fail to decrypt the API key; the test changes the stored key, and restores it."""
     stage.api_key(stage.tracker.api_key, foreign=True)
     assert stage.work() == EventState.PENDING
     own_key(stage)
 
 
 def restarted(stage: Stage) -> None:
-    """Start the worker again with the right environment."""
+    """Restart the worker with the right environment."""
     Heartbeats(stage.bridge.redis).able(WORKER)
     stage.replay()
 
@@ -111,7 +111,7 @@ def alive(name: str) -> Act:
 
 
 def gone(name: str, seconds: float = 40) -> Act:
-    """Let a process be silent for so long."""
+    """Make a process's heartbeat older by this many seconds."""
 
     def act(stage: Stage) -> None:
         key, redis = Heartbeats(stage.bridge.redis)._key(name), stage.bridge.redis

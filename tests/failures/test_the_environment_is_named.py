@@ -1,4 +1,4 @@
-"""What commands say in a shell that has not the installation's environment; none of them makes a database."""
+"""In a shell without the installation's environment, commands name that problem and create no database."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def from_nothing(where: Path, *arguments: str, **environ: str) -> subprocess.Com
 
 @pytest.fixture
 def run(request: pytest.FixtureRequest) -> Run:
-    """Runs a command in a directory, with an environment of which only this is there."""
+    """Provide a function that runs a command in a directory, with only the given environment variables."""
     if sys.platform != "linux":
         return from_nothing
     fork_server: ForkServer = request.getfixturevalue("shared_fork_server")

@@ -1,4 +1,4 @@
-"""The first page is never green while the drill's oracle misses something that has waited for five minutes."""
+"""The first page is never green while the drill's oracle misses an effect that has been due for five minutes."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ WAITS_S = 301
 
 
 def missing(stage: Stage) -> list[str]:
-    """Return what the drill's oracle finds of the one event that was accepted."""
+    """Return the differences that the drill's oracle finds for the one accepted event."""
     at = datetime.now(UTC)
     accepted = [(EVENT, Receipt(at, at, event_id=1, times=1))]
     return Oracle(expect(accepted, "5.0"), stage.stand_in.state(), {}).differences()
 
 
 def alive(stage: Stage) -> None:
-    """Let worker and beat be seen at this moment."""
+    """Record a heartbeat of worker and beat."""
     for process in (WORKER, BEAT):
         Heartbeats(stage.bridge.redis).mark(process)
 
 
 def faulty(kind: str, **options: Any) -> Act:
-    """Let the tracker answer so, and a worker try."""
+    """Make the tracker answer with a fault, and let a worker try."""
 
     def act(stage: Stage) -> None:
         stage.stand_in.fault(kind, **options)
@@ -49,16 +49,16 @@ def faulty(kind: str, **options: Any) -> Act:
 
 
 def nothing(stage: Stage) -> None:
-    """Let no worker try, though one gives signs of life."""
+    """Do nothing: no worker tries, although one has a heartbeat."""
 
 
 def paused(stage: Stage) -> None:
-    """Let everything be paused."""
+    """Open the circuit breaker."""
     stage.bridge.breaker.begin(Fault.TRACKER_AWAY(method="GET", path="/users.json"))
 
 
 def after_another_was_sent(stage: Stage) -> None:
-    """Let another ticket be forwarded first, and none since."""
+    """Make the last success of another ticket old, then let the tracker fail."""
     with stage.bridge.store.database.transaction() as session:
         session.execute(update(JournalEvent).values(ended_at=clock(-2 * WAITS_S)))
     faulty("status_before", status=502)(stage)

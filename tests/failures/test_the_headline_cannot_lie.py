@@ -1,4 +1,4 @@
-"""The console's first page says that all is well only while it is; else the worst comes first."""
+"""The console's first page says that all is well only if it is; otherwise the worst problem comes first."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NO_SUCCESS = "Events are waiting, and none has been forwarded for five minutes."
 
 
 def aged(seconds: float) -> Act:
-    """Let an event wait for so long."""
+    """Receive an event that has been waiting this long."""
 
     def act(stage: Stage) -> None:
         stage.bridge.receive(task_event())
@@ -45,7 +45,7 @@ def aged(seconds: float) -> Act:
 
 
 def metadata_refused(stage: Stage) -> None:
-    """Let the synchronisation fail."""
+    """Make the synchronisation of the metadata fail."""
     services = Services(stage.bridge.settings, stage.bridge.store)
     stage.stand_in.fault("status_before", status=500)
     with suppress(TrackerError):

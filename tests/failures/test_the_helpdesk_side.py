@@ -1,4 +1,4 @@
-"""What did not come in, or was left out: which entities' tickets, how many, and by which name."""
+"""The doctor names the entities whose tickets were skipped for lack of a mapping, with numbers and names."""
 
 from __future__ import annotations
 

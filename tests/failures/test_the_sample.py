@@ -1,4 +1,4 @@
-"""`deskbridge event send --sample`: a test event goes all the way, is shown, and leaves nothing, whatever fails."""
+"""`deskbridge event send --sample` sends a test event all the way, shows it and removes it, whatever fails."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from tests.support.serving import Served
 SECRET = "whsec_" + base64.b64encode(b"the secret of the sample").decode()
 EVERYTHING = {"status_id": "*"}
 KEPT = {"change_record", "producer_sign", "metadata_row"}
-"""The audit log is for ever; signs of life and what is read of the tracker tell of no event."""
+"""Tables that may change: the audit log is permanent; heartbeats and metadata do not depend on events."""
 
 
 class Setting:
-    """A deskbridge with a producer and, unless it is to be away, a worker; and somebody who types commands."""
+    """A deskbridge with a producer, a worker if it is started, and a command line."""
 
     def __init__(self, bridge: Bridge, url: str, base_url: str, api_key: str) -> None:
         self.bridge, self.url = bridge, url
@@ -49,7 +49,7 @@ class Setting:
         self._turn = threading.Lock()
 
     def work(self) -> None:
-        """Let a worker begin."""
+        """Start a worker."""
         self._worker = threading.Thread(target=self._sync, daemon=True)
         self._worker.start()
 
@@ -78,18 +78,18 @@ class Setting:
             self._worker.join(timeout=30)
 
     def type(self, *arguments: str) -> Result:
-        """Type a command."""
+        """Run `event send --sample` with some arguments."""
         return CliRunner().invoke(app, ["event", "send", "--sample", *arguments])
 
     def send(self, *arguments: str, code: int = 0, wait: float = 20) -> dict[str, Any]:
-        """Send a sample; return the document that tells what became of it."""
+        """Send a sample; return the JSON document that reports the result."""
         ended = self.type("--url", self.url, "--wait", str(wait), "--json", *arguments)
         assert ended.exit_code == code, ended.output
         found: dict[str, Any] = json.loads(ended.stdout)
         return found
 
     def clean_up(self, code: int = 0) -> dict[str, Any]:
-        """Have what is left removed."""
+        """Remove what earlier samples have left; return the JSON document."""
         ended = self.type("--clean-up", "--json")
         assert ended.exit_code == code, ended.output
         found: dict[str, Any] = json.loads(ended.stdout)
@@ -101,7 +101,7 @@ class Setting:
         return issues, self.client.call("GET", "/time_entries.json").data["total_count"]
 
     def rows(self) -> dict[str, int]:
-        """Return how many rows each table has."""
+        """Return how many rows each table has, except those in `KEPT`."""
         with self.bridge.store.database.transaction() as session:
             return {
                 name: session.scalar(select(func.count()).select_from(table)) or 0
@@ -114,7 +114,7 @@ class Setting:
 def setting(
     bridge: Bridge, stand_in: StandIn | RealRedmine, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Setting]:
-    """A deskbridge with a producer, and without a worker."""
+    """Provide a deskbridge with a producer, and without a worker."""
     settings = bridge.settings.model_copy(update={"webhook_secrets": (SecretStr(SECRET),)})
     for name, value in {
         "DATABASE_URL": settings.database_url.get_secret_value(),
@@ -133,7 +133,7 @@ def setting(
 
 @pytest.fixture
 def worker(setting: Setting) -> Setting:
-    """The same with a worker."""
+    """Provide the same with a worker."""
     setting.work()
     return setting
 
@@ -218,7 +218,7 @@ def test_nothing_is_removed_while_a_worker_is_at_it(
 
 
 def sample_event(number: int) -> dict[str, Any]:
-    """Return the event of a sample that another command has sent."""
+    """Return the event of a sample, as another command sends it."""
     text = mark_of(number)
     return task_event(
         of_ticket=ticket(number, title=text, content=text, technician=None),

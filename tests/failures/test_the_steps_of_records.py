@@ -1,4 +1,4 @@
-"""The steps of knowledge records, followed: each command that a record names is typed, and afterwards all is well."""
+"""The steps of knowledge base articles work: the tests run each command that an article names."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ from tests.unit.cli.conftest import Shell
 COMMAND = re.compile(r"`deskbridge ([^`]+)`")
 TO_DO = "**What to do.**"
 REPLAY = "event replay --state failed"
-"""The step that ends a hint's record; these tests type it with the hint's code."""
+"""The last step of a hint's article; these tests run it with the hint's code."""
 
 
 def commands(record: str) -> list[str]:
-    """Return the commands among a record's steps, in their order."""
+    """Return the commands in an article's steps, in order."""
     return COMMAND.findall(shipped(record).body.partition(TO_DO)[2])
 
 
 def follow(shell: Shell, code: Code, filled: Mapping[str, Sequence[str]] | None = None) -> dict[str, str]:
-    """Type every command of the steps of a code's record, with what is filled in; return what each said."""
+    """Run every command in the steps of a code's article, with placeholders filled in; return their outputs."""
     filled = filled or {}
     named = commands(article(code))
     assert set(filled) <= set(named), "the record has other commands"
@@ -62,7 +62,7 @@ def follow(shell: Shell, code: Code, filled: Mapping[str, Sequence[str]] | None 
 
 @pytest.fixture
 def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[GlpiApi]:
-    """A GLPI whose API the installation knows."""
+    """Provide a GLPI whose API the installation uses."""
     with glpi_api() as served:
         access = served.access
         for name, value in {
@@ -74,19 +74,19 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[GlpiApi]:
 
 
 def checks(shell: Shell, *options: str) -> dict[str, tuple[str, str]]:
-    """Return status and code of each check, the worst it found, as `deskbridge doctor` at the command line says it."""
+    """Run `deskbridge doctor`; return the worst status of each check, with its code."""
     done = json_of(shell.type("doctor", "--json", *options).stdout)
     worst_last = sorted(done, key=lambda one: ("ok", "unknown", "warning", "failure").index(one["status"]))
     return {one["check"]: (one["status"], one["code"]) for one in worst_last}
 
 
 def json_of(text: str) -> Any:
-    """Return a JSON document."""
+    """Parse a JSON document."""
     return json.loads(text)
 
 
 def ago(minutes: int) -> str:
-    """Return a time so many minutes ago, as GLPI writes it."""
+    """Return the time some minutes ago, as GLPI writes it."""
     return (datetime.now(UTC) - timedelta(minutes=minutes)).isoformat(timespec="seconds")
 
 
@@ -184,7 +184,7 @@ def test_a_project_whose_answer_was_lost_is_found_by_the_same_form(stage: Stage,
 
 @dataclass(frozen=True)
 class Hinted:
-    """A refusal that a hint explains, and what its record says to do."""
+    """A refusal that a hint explains, and the repair that its article names."""
 
     sentence: str
     stage: Act
@@ -319,7 +319,7 @@ def test_a_status_that_the_template_invents_is_taken_out(stage: Stage, shell: Sh
 
 @pytest.mark.stand_in
 def test_a_refusal_without_a_reason_goes_on_by_itself(stage: Stage) -> None:
-    """Somebody else changed the same issue at that moment."""
+    """Another user changed the same issue at that moment."""
     stage.stand_in.fault("conflict", method="PUT", count=1)
     stage.work()
     stage.replay()

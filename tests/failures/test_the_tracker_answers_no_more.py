@@ -1,4 +1,4 @@
-"""What answers in the tracker's place: each surface says what it is, and one step heals."""
+"""If something else answers in the tracker's place, each surface says what it is, and one step fixes it."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ COMMAND = re.compile(r"`deskbridge (.+?)`")
 
 @pytest.fixture
 def front(stage: Stage) -> Iterator[Front]:
-    """A web server in front of the tracker; base_url leads to it."""
+    """Provide a web server in front of the tracker; base_url leads to it."""
     with Front(stage.tracker.base_url).running() as running:
         stage.bridge.configure(base_url=running.address)
         yield running
 
 
 def told(found: list[CheckResult], check: str) -> CheckResult:
-    """Return what the doctor says of a check."""
+    """Return the doctor's result of a check."""
     return next(one for one in found if one.check == check)
 
 
 def paused(stage: Stage) -> str:
-    """Return the code by which the metrics say that nothing is sent."""
+    """Return the code with which the metrics report that nothing is sent, or an empty string."""
     shown = generate_latest(
         metrics.registry("worker", StateMetricsCollector(stage.bridge.redis, stage.bridge.store))
     )
@@ -60,7 +60,7 @@ def paused(stage: Stage) -> str:
 
 
 def said(pages: Visitor, path: str) -> str:
-    """Return what a page of the console says, on which nothing may be said to be well."""
+    """Return a page of the console; check that it does not say that all is well."""
     shown = pages.open(path)
     assert not any(word in shown for word in WELL), shown
     return shown
@@ -68,16 +68,16 @@ def said(pages: Visitor, path: str) -> str:
 
 @dataclass(frozen=True)
 class Case:
-    """What stands in the tracker's place.
+    """Something that answers in the tracker's place.
 
     Attributes:
-        sentence: what it is.
-        rule: what is answered, from the tracker's address.
-        finding: of the doctor.
-        detail: what events, history and overview say.
-        words: of all of these.
-        command: of the step that heals, as it is typed; empty: nothing is to be typed on deskbridge's side.
-        todo: words of the step.
+        sentence: describes what it is.
+        rule: returns the rule for the answers, given the tracker's address.
+        finding: code that the doctor reports.
+        detail: code in the events and the ticket history.
+        words: text that doctor, events, history and pages all contain.
+        command: command of the step that fixes it; empty if the step is not on deskbridge's side.
+        todo: text of the step.
     """
 
     sentence: str
@@ -93,7 +93,7 @@ class Case:
 
 
 def moved(tracker: str) -> str:
-    """Return the command that names the tracker's new address."""
+    """Return the command that sets the tracker's new address."""
     return f"config set base_url={tracker} --moved"
 
 
@@ -158,17 +158,17 @@ def test_what_answers_in_the_trackers_place_is_named_on_every_surface_and_one_st
 
 
 def go_on(stage: Stage, rounds: int = 3) -> None:
-    """Let time pass until nothing is left undone: what was in doubt is looked up first, then sent."""
+    """Sync until no work is left: an event in doubt is looked up first, then sent."""
     for _ in range(rounds):
         if not stage.goes_on():
             stage.replay()
     assert stage.goes_on(), stage.events().text
-    for process in (WORKER, BEAT):  # a slow Redmine may have taken longer than their heartbeats last
+    for process in (WORKER, BEAT):  # a slow Redmine may have taken longer than the heartbeats last
         Heartbeats(stage.bridge.redis).mark(process)
 
 
 def heal(stage: Stage, front: Front, shell: Shell, command: str, todo: str) -> None:
-    """Do what was said, and see that it goes on and each event was done once."""
+    """Carry out the named step; check that the events continue and the doctor reports the tracker as ok."""
     if command:
         named = COMMAND.findall(todo)
         assert len(named) == 1, "one step"
@@ -191,7 +191,7 @@ def test_what_answers_only_what_is_to_be_created_is_named_while_the_tracker_answ
     front.rule = page(200, method="POST", path=path)
     words = "a firewall or proxy rejects the call before it reaches Redmine"
     assert stage.work() == EventState.PENDING
-    for _ in range(2):  # in doubt, then known to be absent
+    for _ in range(2):  # first in doubt, then known to be absent
         found = stage.findings()
         assert told(found, "tracker").found.code == TrackerFinding.TRACKER_ANSWERS
         named = told(found, "on the way")

@@ -1,4 +1,4 @@
-"""What arrives on the tracker is right, or the event says what is not: day, person, fields; on a real one, too."""
+"""Day, author and fields arrive correctly on the tracker, or the event names the difference; also on a real Redmine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EVERY_ROLE = (1, 2, *seed.Role)
 
 
 class Scene:
-    """A ticket, and what the tracker has of it."""
+    """A ticket, and its objects on the tracker."""
 
     def __init__(self, bridge: Bridge, server: StandIn | RealRedmine) -> None:
         self.bridge, self.server = bridge, server
@@ -57,7 +57,7 @@ class Scene:
         return self._new("time_entries", "/time_entries.json?limit=100")
 
     def _new(self, name: str, path: str) -> list[Json]:
-        """Return what came since the test began: a real one may hold what other tests left."""
+        """Return rows created since the test began, since a real Redmine may have rows of other tests."""
         rows = [one for one in self.tracker.read(path)[name] if one["id"] not in self._others[name]]
         return sorted(rows, key=lambda one: int(one["id"]))
 
@@ -66,7 +66,7 @@ class Scene:
         return {one["id"] for one in rows}
 
     def calls(self, method: str) -> list[str]:
-        """The calls so far, each with the person's login in the end; none: the administrator's."""
+        """Return the path of each call so far, followed by the person's login, or by nothing for the administrator."""
         with self.bridge.store.transaction() as tx:
             made = [step.call for step in tx.trace.of_ticket(4711) if step.call]
         return [f"{one['path']} {one['as'] or ''}".strip() for one in made if one["method"] == method]
@@ -93,7 +93,7 @@ def test_hours_are_on_the_day_on_which_they_are_sent_where_that_is_set(scene: Sc
 
 
 def hints_of(scene: Scene) -> set[str]:
-    """Return what an event's reason says beside the tracker's own words."""
+    """Return the hints in an event's reason, which supplement the tracker's own words."""
     notice = scene.bridge.event(scene.event_id).notice
     assert notice
     return {code for code in codes_in(notice) if code in {str(one) for one in Hint}}
@@ -111,7 +111,7 @@ def test_a_day_that_the_tracker_refuses_fails_with_its_words_and_a_hint(scene: S
 
 
 def test_more_hours_than_a_day_takes_are_in_nobody_elses_name(scene: Scene) -> None:
-    """The administrator may log as much as he likes: he has not logged anything that day."""
+    """As the administrator, who has logged nothing that day, the hours would be accepted."""
     scene.server.settings(max_hours_per_day=8)
     assert scene.forward(date=DAY, actiontime=5 * 3600) == "done"
     assert scene.forward(1, task_id=513, date=DAY, actiontime=4 * 3600) == "failed"

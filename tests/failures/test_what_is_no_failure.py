@@ -1,4 +1,4 @@
-"""What is normal is neither shown nor logged as a refusal, and is said as people say it."""
+"""Normal situations are neither shown nor logged as refusals, and are described in plain words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.events import ticket, ticket_event
 
 
 def refused(lines: Iterable[Any]) -> list[tuple[str, str, int]]:
-    """Return level, words and status of each line about a call that the tracker refused."""
+    """Return level, text and status of each log line about a call that the tracker refused."""
     return [(one["log_level"], one["event"], one["status"]) for one in lines if "refused" in one["event"]]
 
 

@@ -1,4 +1,4 @@
-"""Migrations that are behind, a status that no issue can have at first, a token of who left, a project that fails."""
+"""Missing migrations, tokens of a person who left and a failing project are named with the step that fixes them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COMMAND = re.compile(r"`deskbridge (.+?)`")
 
 @pytest.fixture
 def old(stage: Stage, shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Database]:
-    """A database of today's version in the environment of every command, which are of the next one."""
+    """Provide a database of today's version for commands of the next version."""
     url = f"sqlite:///{tmp_path}/old.sqlite3"
     database = Database(url)
     upgrade(database)
@@ -64,7 +64,7 @@ def test_migrations_that_are_behind_are_named_by_every_command_and_process_and_m
         assert words in shell.fail(*typed)
     settings = stage.bridge.settings.model_copy(update={"database_url": SecretStr(str(old.engine.url))})
     with pytest.raises(SettingsError) as refused:
-        is_current(settings)  # as each process does at its start
+        is_current(settings)  # as each process does when it starts
     assert refused.value.notice == SystemRefusal.DATABASE_TOO_OLD(found=TODAY, newest=NEXT)
     (step,) = set(COMMAND.findall(words))
     shell.do(*shlex.split(step))
@@ -75,7 +75,7 @@ def test_migrations_that_are_behind_are_named_by_every_command_and_process_and_m
 def test_a_status_that_no_issue_may_be_created_in_is_given_by_a_second_call(
     stage: Stage, pages: Visitor
 ) -> None:
-    """This is no failure, and no surface calls it one."""
+    """This is not a failure, and no surface reports it as one."""
     stage.tracker.settings(closed_moves=[[0, IN_PROGRESS]])
     before = stage.doctor().codes
     assert stage.work(status=2) == EventState.DONE
@@ -89,7 +89,7 @@ def test_a_status_that_no_issue_may_be_created_in_is_given_by_a_second_call(
 
 @pytest.fixture
 def console_of(stage: Stage, console: Console) -> Console:
-    """The console whose API is used with tokens."""
+    """Provide the console whose API is used with tokens."""
     assert stage.goes_on()
     return console
 

@@ -1,4 +1,4 @@
-"""Two tracker users with one e-mail, as main or as further address: who it is, is for a person to say, and is said."""
+"""If two tracker users share an e-mail address, every surface names both, and a user mapping fixes it."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ WELL = ("All systems operational", "being forwarded", "every issue and time entr
 
 
 def read_people(stage: Stage) -> None:
-    """Have the people read again, as the beat does every hour."""
+    """Reload the people, as beat does every hour."""
     _, client = stage.installation().connect()
     refresh_people(stage.bridge.store, TrackerLists(client))
 
 
 def people(stage: Stage) -> list[CheckResult]:
-    """Return what the doctor says of people."""
+    """Return the doctor's results about people."""
     return [one for one in stage.findings() if one.check == "people"]
 
 
@@ -85,7 +85,7 @@ def test_two_users_with_one_address_are_named_and_map_user_heals(
 
 
 def heal(stage: Stage, shell: Shell, todo: str) -> None:
-    """Say who it is, and see that hours are in that name, and that what went out before can be given to them."""
+    """Map the person; check that new hours have the right author and the list of wrong authors does not grow."""
     (command,) = re.findall(r"`deskbridge (.+?)`", todo)
     typed = command.replace("GLPI_USER_ID", "7").replace("REDMINE_USER_ID", str(BOB))
     shell.do(*shlex.split(typed))

@@ -1,4 +1,4 @@
-"""`python -m tests.fuzz [--minutes N] [--seed N] [--only TARGET]`: exit 1 where anything was found."""
+"""`python -m tests.fuzz [--minutes N] [--seed N] [--only TARGET]`: exits with 1 if it finds anything."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ TARGETS: dict[str, type[OverHttp | OfTemplates | OfTheTracker | InRedis]] = {
     "redis": InRedis,
 }
 TURN = 20
-"""Tries of one target before it is the next one's turn."""
+"""Tries of one target before the next target's turn."""
 
 MOST_FINDINGS = 20
 TELL_S = 60.0
 
 
 class Target(Protocol):
-    """What is tried."""
+    """A target of the fuzz run."""
 
     def attempt(self, chance: Chance) -> None:
-        """Try once; whatever it raises is a finding."""
+        """Try once; any exception is a finding."""
 
 
 def main() -> int:
-    """Try until the time is over; print what was found."""
+    """Try until the time is over; print the findings."""
     arguments = _arguments()
     seed = secrets.randbelow(1_000_000) if arguments.seed is None else arguments.seed
     print(f"fuzz: seed {seed}, {arguments.minutes:g} minutes, {', '.join(arguments.only)}", flush=True)
@@ -64,7 +64,7 @@ def main() -> int:
 
 
 def _made(stack: ExitStack, name: str, number: int, directory: Path, redis: RedisServer) -> Target:
-    """Return a target on a database of its own."""
+    """Return a target with a database of its own."""
     database = f"sqlite:///{directory}/{name}.sqlite3"
     bridge = Bridge(database, redis.database_url(number + 1), "http://127.0.0.1:9", DEFAULT_KEY)
     stack.callback(bridge.close)
@@ -92,10 +92,10 @@ def _run(targets: dict[str, Target], seed: int, arguments: argparse.Namespace) -
 
 
 def _attempt(target: Target, name: str, seed: int, number: int) -> int:
-    """Try once; return 1 where something was found."""
+    """Try once; return 1 for a finding, else 0."""
     try:
         target.attempt(Chance(f"{seed} {name} {number}"))
-    except Exception:  # noqa: BLE001  (whatever it is, it is a finding)
+    except Exception:  # noqa: BLE001  (any exception is a finding)
         print(f"fuzz: FOUND by --seed {seed} --only {name} --first {number} --tries 1", flush=True)
         traceback.print_exc(limit=-12, file=sys.stdout)
         return 1

@@ -1,4 +1,4 @@
-"""How inputs are drawn: from good ones, bent, cut, doubled, and mixed with what is known to hurt."""
+"""Draws inputs: valid ones, mutated, cut, repeated, and mixed with values known to cause trouble."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ BYTES = (
 
 
 class Chance(random.Random):
-    """Draws inputs; the same seed draws the same ones."""
+    """Draws inputs; the same seed draws the same inputs."""
 
     def often(self, share: float) -> bool:
-        """Return True in this share of the cases."""
+        """Return True with this probability."""
         return self.random() < share
 
     def value(self, depth: int = 3) -> Any:
@@ -79,7 +79,7 @@ class Chance(random.Random):
         return self.choice(HURTFUL)
 
     def name(self) -> str:
-        """Draw a name of a member."""
+        """Draw the name of a member."""
         known = (
             "id",
             "name",
@@ -96,7 +96,7 @@ class Chance(random.Random):
         return self.choice(known)
 
     def bend(self, data: Any, share: float = 0.15) -> Any:
-        """Return data with some of it replaced, left out or doubled."""
+        """Return data with parts of it replaced, left out or repeated."""
         if self.often(share / 3):
             return self.value()
         if isinstance(data, dict):
@@ -108,12 +108,12 @@ class Chance(random.Random):
         return self.value(1) if self.often(share) else data
 
     def text(self, data: Any) -> bytes:
-        """Return data as JSON, sometimes with faults of its own."""
+        """Return data as JSON, sometimes with syntax errors."""
         text = json.dumps(data, ensure_ascii=self.often(0.7)).encode("utf-8", "surrogatepass")
         return self.torn(text) if self.often(0.2) else text
 
     def torn(self, content: bytes, most: int = 6) -> bytes:
-        """Return bytes with some cut out, doubled, changed, or put in."""
+        """Return bytes with pieces cut out, repeated, changed or inserted."""
         torn = bytearray(content)
         for _ in range(self.randint(1, most)):
             at = self.randrange(len(torn) + 1)
@@ -130,7 +130,7 @@ class Chance(random.Random):
         return bytes(torn)
 
     def spliced(self, texts: Sequence[str]) -> str:
-        """Return a text made of pieces of others."""
+        """Return a text made of pieces of other texts."""
         pieces = []
         for _ in range(self.randint(1, 4)):
             text = self.choice(texts)

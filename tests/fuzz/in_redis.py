@@ -1,4 +1,4 @@
-"""Whatever Redis holds, in the keys that deskbridge reads and in the queue of a real worker: everybody goes on."""
+"""Whatever Redis holds in the keys that deskbridge reads and in a real worker's queue, every process continues."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ KEYS = (
 )
 PAUSE = ("reason", "until", "length")
 EVERY = 60
-"""Tries from one honest event to the next."""
+"""Tries from one valid event to the next."""
 
 
 class InRedis:
-    """One installation whose Redis somebody else writes to, too.
+    """One installation whose Redis is also written by others.
 
     Args:
         bridge: the installation.
-        directory: for the worker's log.
+        directory: folder for the worker's log.
     """
 
     def __init__(self, bridge: Bridge, directory: Path) -> None:
@@ -69,13 +69,13 @@ class InRedis:
         self._key = queue_key(self._fleet.bridge.redis.whose())
 
     def close(self) -> None:
-        """Stop worker and tracker."""
+        """Stop the worker and the tracker."""
         self._fleet.stop()
         self._queue.close()
         self._tracker.stop()
 
     def attempt(self, chance: Chance) -> None:
-        """Put something into Redis, and have it read."""
+        """Write to Redis, and have deskbridge read it."""
         self._bridge.redis.flushdb()
         for _ in range(chance.randint(1, 3)):
             self._write(chance, key_of(self._bridge.redis, chance.choice(KEYS)))
@@ -118,7 +118,7 @@ class InRedis:
     def _forward(self) -> None:
         number = 1 + self._tries % 500
         self._bridge.receive(task_event(of_ticket=ticket(number), of_task=task(self._tries + 1)))
-        with suppress(RedisError):  # left to the sweep, as the task does
+        with suppress(RedisError):  # left to the sweep, as in the task
             self._bridge.sync(number)
 
     def _examine(self) -> None:
@@ -165,7 +165,7 @@ class InRedis:
         return chance.text(message)
 
     def _honest(self) -> None:
-        """An event of the helpdesk's is forwarded all the same, once the queue is clean."""
+        """Check that a valid event is still forwarded once the queue is empty."""
         self._queue.flushdb()
         number = 10_000 + self._tries
         self._fleet.send([(f"honest-{number}", task_event(of_ticket=ticket(number), of_task=task(number)))])

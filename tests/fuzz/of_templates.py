@@ -1,4 +1,4 @@
-"""Templates: each renders to JSON or is a fault at a place, within a bounded time."""
+"""Each template renders to JSON or raises a TemplateError, within a bounded time."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ TAGS = [
 
 
 class OfTemplates:
-    """The engine of every operation."""
+    """The template engine of every operation."""
 
     def __init__(self, bridge: Bridge, directory: Path) -> None:
         del bridge, directory
         self._texts = [default_template(operation) for operation in Operation] + TAGS
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, since nothing is open."""
 
     def attempt(self, chance: Chance) -> None:
         """Render one template."""

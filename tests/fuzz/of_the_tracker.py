@@ -1,4 +1,4 @@
-"""A tracker whose answers are bent on their way: drain, synchronisation and doctor end in order all the same."""
+"""A tracker with mutated answers: ticket sync, synchronisation and doctor still end without an unexpected error."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ SHARE = 0.25
 
 
 class Bending(BaseHTTPRequestHandler):
-    """Hands a request on, and gives the answer back with something wrong with it."""
+    """Forwards a request, and mutates the answer on its way back."""
 
     server: BendingServer
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
     def _hand_on(self) -> None:
         length = int(self.headers.get("Content-Length") or 0)
@@ -85,10 +85,10 @@ class Bending(BaseHTTPRequestHandler):
 
 
 class BendingServer(ThreadingHTTPServer):
-    """Stands between deskbridge and a tracker.
+    """A proxy between deskbridge and a tracker.
 
     Args:
-        behind: the tracker's host and port.
+        behind: host and port of the tracker.
     """
 
     daemon_threads = True
@@ -98,15 +98,15 @@ class BendingServer(ThreadingHTTPServer):
         self.behind, self.chance, self.lock = behind, Chance(0), threading.Lock()
 
     def handle_error(self, *_: object) -> None:
-        """A client may go away."""
+        """Ignore a client that disconnects."""
 
 
 class OfTheTracker:
-    """One installation before a tracker that answers as it likes.
+    """One installation with a tracker that gives mutated answers.
 
     Args:
         bridge: the installation.
-        directory: where nothing is kept.
+        directory: not used.
     """
 
     def __init__(self, bridge: Bridge, directory: Path) -> None:
@@ -120,13 +120,13 @@ class OfTheTracker:
         self._ticket = 0
 
     def close(self) -> None:
-        """Stop the tracker."""
+        """Stop the proxy and the tracker."""
         self._server.shutdown()
         self._server.server_close()
         self._tracker.stop()
 
     def attempt(self, chance: Chance) -> None:
-        """Let one piece of work meet bent answers; whatever it comes to, it comes to it in order."""
+        """Run one piece of work against mutated answers; whatever its result, it must not raise."""
         with self._server.lock:
             self._server.chance = chance
         self._bridge.redis.flushdb()

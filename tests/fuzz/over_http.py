@@ -1,4 +1,4 @@
-"""Raw requests and events to producer and console: never a fault of ours, and both answer afterwards."""
+"""Raw requests and events to producer and console never cause a server error, and both still answer afterwards."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ GLPI = {"event": "new", "item": {"id": 1, "name": "t", "content": "c", "status":
 
 
 class OverHttp:
-    """Producer and console, served as they are in production.
+    """Producer and console, served as in production.
 
     Args:
-        bridge: their store.
-        directory: where nothing is kept.
+        bridge: bridge whose settings and store they use.
+        directory: not used.
     """
 
     def __init__(self, bridge: Bridge, directory: Path) -> None:
@@ -78,11 +78,11 @@ class OverHttp:
             self._stack.callback(server.stop)
 
     def close(self) -> None:
-        """Stop both."""
+        """Stop both servers."""
         self._stack.close()
 
     def attempt(self, chance: Chance) -> None:
-        """Send one request; neither may fail over it."""
+        """Send one request, which must not cause a server error."""
         number = chance.randrange(2)
         request = chance.choice((self._events, self._glpi))(chance) if number == 0 else self._api(chance)
         if chance.often(0.3):
@@ -126,7 +126,7 @@ class OverHttp:
             )
         bent = chance.bend(chance.choice(BODIES))
         if isinstance(bent, dict):
-            bent.pop("base_url", None)  # nobody else's host is called
+            bent.pop("base_url", None)  # no foreign host must be called
         return _request(method, path, {"Authorization": f"Bearer {TOKEN}"}, chance.text(bent))
 
 

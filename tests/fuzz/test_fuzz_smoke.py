@@ -1,4 +1,4 @@
-"""The fuzz run can run, and finds nothing in a few tries; `make fuzz` is the real one."""
+"""The fuzz run works, and finds nothing in a few tries; `make fuzz` is the full run."""
 
 from __future__ import annotations
 

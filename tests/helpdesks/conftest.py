@@ -1,4 +1,4 @@
-"""A running producer that takes GLPI's webhooks, and nothing else."""
+"""A running producer that accepts only GLPI's webhooks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OF_GLPI_ALONE: dict[str, Any] = {"webhook_secrets": (), "glpi_webhook_secrets": 
 
 
 class GlpiProducer:
-    """What GLPI sees of the producer."""
+    """The producer as GLPI sees it."""
 
     def __init__(self, producer: RunningProducer) -> None:
         self.producer = producer
@@ -29,12 +29,12 @@ class GlpiProducer:
         return requests.post(address, data=one.body, headers=one.headers | headers, timeout=30)
 
     def send(self, item: str, one: Recorded) -> requests.Response:
-        """POST a request that is stamped now."""
+        """POST a request with the current time stamp."""
         return self.post(item, one.stamped(int(time.time())))
 
 
 @pytest.fixture
 def glpi(tmp_path: Path) -> Iterator[GlpiProducer]:
-    """A producer with one GLPI secret and no other."""
+    """A producer with one GLPI secret and no other secret."""
     with running(tmp_path, **OF_GLPI_ALONE) as producer:
         yield GlpiProducer(producer)

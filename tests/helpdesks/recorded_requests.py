@@ -1,4 +1,4 @@
-"""Requests of a real GLPI 11.0.6, byte for byte, and the same with other content under the same secret."""
+"""Requests of a real GLPI 11.0.6, byte for byte, and variants with other content signed with another secret."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 RECORDED_WITH = "s3cret-for-glpi"
-"""What that GLPI signed with."""
+"""The secret of the recorded GLPI."""
 
 SECRET = "a longer s3cret-for-glpi"
-"""What requests are signed with anew: the producer takes none that is as short."""
+"""The secret for newly signed requests, since the producer accepts no secret as short as the recorded one."""
 FOLDER = Path(__file__).parent / "recorded"
 
 
@@ -27,18 +27,18 @@ class Recorded:
 
     @property
     def at(self) -> int:
-        """When GLPI stamped it, in seconds since the epoch."""
+        """Time stamp of the request, in seconds since the epoch."""
         return int(self.headers["x-glpi-timestamp"])
 
     def changed(self, at: int | None = None, event: str | None = None, **item: Any) -> Recorded:
-        """Return it with other fields in `item`, another event or time stamp, signed as GLPI signs."""
+        """Return the request with other fields in `item`, another event or time stamp, signed as by GLPI."""
         data = json.loads(self.body)
         data["item"] |= item
         data["event"] = event or data["event"]
         return signed(json.dumps(data, indent=4).encode(), at or self.at, target=self.target)
 
     def stamped(self, at: int) -> Recorded:
-        """Return it unchanged, but stamped at another time."""
+        """Return the same request with another time stamp, signed again."""
         return signed(self.body, at, target=self.target)
 
 
@@ -52,7 +52,7 @@ def recorded(name: str) -> Recorded:
 
 
 def challenge() -> str:
-    """Return the token with which GLPI makes sure that it talks to whoever knows SECRET."""
+    """Return the token by which GLPI checks that the other side knows SECRET."""
     return hmac.new(SECRET.encode(), b"validate_cra_challenge", hashlib.sha256).hexdigest()
 
 

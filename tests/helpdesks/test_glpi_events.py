@@ -1,4 +1,4 @@
-"""What an event of GLPI's webhooks becomes."""
+"""The events that GLPI's webhooks result in."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_what_glpi_names_is_named() -> None:
 
 
 def test_who_and_what_has_no_number_is_left_out() -> None:
-    """As somebody who wrote a mail and has no account."""
+    """For example, the sender of a mail who has no account."""
     nobody: dict[str, Any] = {
         "category": {"id": 0},
         "team": [{"role": "requester", "id": 0}, {"role": "requester", "id": 9}],
@@ -157,7 +157,7 @@ def test_a_follow_up_of_a_stranger_s_mail_names_nobody() -> None:
 
 
 def test_a_solution_without_its_dates_happened_when_its_ticket_changed() -> None:
-    """An early version of GLPI's API does not tell them."""
+    """An early version of GLPI's API does not send them."""
     bare = recorded("solution-new").changed(date_mod=None, date_creation=None)
     event = event_of("solution-new", bare)
     assert (event["occurred_at"], event["solution"]["date"]) == ("2026-11-27T11:38:42+00:00", None)

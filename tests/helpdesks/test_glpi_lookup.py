@@ -1,4 +1,4 @@
-"""Asking GLPI for what its events lack, over a stand-in with the oddities of a real one."""
+"""Queries GLPI for the data that its events lack, on a stand-in with the oddities of a real GLPI."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ ODD: list[object] = [
 
 
 def asked_of_each(lookup: GlpiLookup) -> None:
-    """Ask everything that is asked of GLPI; whatever it answers, nothing but the port's own error may be raised."""
+    """Run every query; whatever GLPI answers, only the port's own error may be raised."""
     for ask in (
         lookup.now,
         lambda: lookup.email_of(7),

@@ -1,4 +1,4 @@
-"""Who may deliver GLPI's webhooks, tried with requests of a real GLPI."""
+"""Which of GLPI's webhook deliveries are accepted, tested with requests of a real GLPI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GLPI's webhooks over HTTP: what is kept, what is refused, and how fast."""
+"""GLPI's webhooks over HTTP: which deliveries are kept, which are refused, and how fast."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_a_body_that_a_custom_payload_has_broken_is_kept_and_counted(glpi: GlpiP
 
 
 def test_what_could_not_be_read_is_read_once_more_by_a_replay(glpi: GlpiProducer) -> None:
-    """A version that knows the payload has been installed since: the kept body becomes an event."""
+    """As after an upgrade to a version that can read the payload: the kept body becomes an event."""
     store, one = glpi.producer.store, recorded("task-new")
     with store.transaction() as tx:
         tx.journal.park("a-delivery", "glpi/ticket-task", one.body, [("item", Invalid.FIELD_UNKNOWN())])
@@ -271,7 +271,7 @@ def test_a_slow_journal_is_answered_within_a_second_and_the_repeat_changes_nothi
     one = recorded("task-new").stamped(int(time.time()))
     engine = glpi.producer.store.database.engine
     with engine.connect() as connection:
-        connection.execute(text("DELETE FROM journal"))  # until it ends, nobody else writes
+        connection.execute(text("DELETE FROM journal"))  # until this transaction ends, no other one can write
         began = time.monotonic()
         refused(glpi.post("ticket-task", one), 503)
         assert time.monotonic() - began < 20, "the database has whoever writes wait for half a minute"
@@ -281,7 +281,7 @@ def test_a_slow_journal_is_answered_within_a_second_and_the_repeat_changes_nothi
 
 
 def test_what_is_kept_after_its_answer_is_rung_all_the_same(tmp_path: Path, redis_url: str) -> None:
-    """The journal was slow, so GLPI was told to send it again; whoever commits rings."""
+    """The journal was slow, so GLPI was asked to send it again; the delayed commit notifies all the same."""
     with running(tmp_path, redis_url=SecretStr(redis_url), **OF_GLPI_ALONE) as producer:
         with producer.store.database.engine.connect() as connection:
             connection.execute(text("DELETE FROM journal"))

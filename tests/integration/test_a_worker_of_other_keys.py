@@ -1,4 +1,4 @@
-"""A worker with other SECRET_KEYS than the rest takes no tickets, says so, and stops nobody else."""
+"""A worker whose SECRET_KEYS differ from the others' takes no tickets, says so, and stops no other worker."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from worker.ability import Ability
 
 @pytest.fixture
 def stranger(bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bridge]:
-    """Another worker of the same installation, with keys of its own."""
+    """Another worker of the same installation, with different keys."""
     monkeypatch.setattr("tests.support.bridge.KEY", Fernet.generate_key().decode())
     settings = bridge.settings
     made = Bridge(
@@ -33,7 +33,7 @@ def stranger(bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch)
         stand_in.base_url,
         stand_in.api_key,
     )
-    with bridge.store.transaction() as tx:  # which the other has stored with its own
+    with bridge.store.transaction() as tx:  # the other worker stored it with its own keys
         tx.configs.put_api_key(Vault(settings.secret_keys).encrypt(SecretStr(stand_in.api_key)))
     yield made
     made.close()

@@ -1,4 +1,4 @@
-"""A person adopts only what the tracker has."""
+"""A person can adopt only objects that exist in the tracker."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.refusals import says
 
 
 def check(bridge: Bridge, kind: Kind, key: int, tracker_id: int) -> None:
-    """Check what a row of the ledger is to adopt."""
+    """Check the object that a ledger row is going to adopt."""
     with bridge.store.transaction() as tx:
         row = tx.ledger(kind).get(key)
     assert isinstance(row, LedgerRow)

@@ -1,4 +1,4 @@
-"""What could be read in two ways is answered with 400 and the end of the connection, and no application sees it."""
+"""An ambiguous request gets 400, its connection is closed, and no application sees it."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ BROKEN_BODIES = {
 
 
 class Application:
-    """Keeps what it was asked, once it has read all of it; answers, where it is told to, before it reads."""
+    """Records each request after reading all of it; if told to, it answers before it reads."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str, bytes, dict[bytes, bytes]]] = []
@@ -174,11 +174,11 @@ class Caller:
         self.application: Application = served.app
 
     def say(self, *pieces: bytes) -> tuple[list[str], bool]:
-        """Send pieces, each on its own; return the answers' statuses, and whether the connection was ended."""
+        """Send pieces one by one; return the answers' statuses, and whether the server closed the connection."""
         with closing(socket.create_connection(self.address, timeout=0.5)) as one:
             said, is_over = b"", False
             for number, piece in enumerate(pieces):
-                with suppress(OSError):  # cut off while it is sent
+                with suppress(OSError):  # cut off during sending
                     one.sendall(piece)
                 if number < len(pieces) - 1:
                     time.sleep(0.01)
@@ -218,7 +218,7 @@ def test_a_body_that_is_not_plain_is_refused(caller: Caller, request_: bytes) ->
 
 
 def assert_is_refused(caller: Caller, request_: bytes) -> None:
-    """It is answered with 400; of a long one the end may be cut off before the answer is read."""
+    """Assert that the answer is 400; with a long request, the connection may be closed before it is read."""
     statuses, is_over = caller.say(request_)
     assert statuses == ["400"] or (statuses == [] and len(request_) > LARGEST_HEAD)
     assert is_over
@@ -275,7 +275,7 @@ def test_what_follows_a_body_in_chunks_is_no_header_of_the_request(caller: Calle
 def test_whoever_would_rather_speak_another_protocol_is_answered_in_this_one(
     caller: Caller, body: bytes, pieces: int
 ) -> None:
-    """As java.net.http.HttpClient asks of every server."""
+    """java.net.http.HttpClient sends this with every request."""
     raw = POST + H2C + body
     step = -(-len(raw) // pieces)
     assert caller.say(*[raw[start : start + step] for start in range(0, len(raw), step)]) == (["200"], False)
@@ -360,7 +360,7 @@ def test_whoever_has_sent_the_body_after_the_answer_is_idle(
         one.sendall(POST + b"Content-Length: 3\r\n\r\n")
         assert one.recv(65536)
         one.sendall(b"abc")
-        while one.recv(65536):  # what is left of the answer, then the end, long before the clock's
+        while one.recv(65536):  # the rest of the answer, then the end, long before the time-out
             pass
 
 
@@ -398,7 +398,7 @@ def test_an_old_client_that_waits_to_be_asked_is_answered(caller: Caller) -> Non
 
 
 def test_an_answer_that_ends_an_idle_connection_has_its_time_too() -> None:
-    """Whoever does not take it keeps the connection no longer than any other."""
+    """A client that does not read it keeps the connection no longer than any other."""
 
     async def refused() -> bool:
         transport = Mock()

@@ -1,4 +1,4 @@
-"""Hours that went out in another's name are given to whom they were meant for, where a person asks for it."""
+"""Hours logged in the wrong person's name are given to the right one if a person requests it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STRANGER = {"id": STRANGER_ID, "email": "nobody@example.test"}
 
 @pytest.fixture
 def strangers_hours(bridge: Bridge) -> Bridge:
-    """A bridge that may correct authors and has logged the hours of somebody whom the tracker does not know."""
+    """A bridge that may correct authors, with hours of a person who is unknown to the tracker."""
     bridge.configure(correct_authors=True)
     assert bridge.forward(task_event(of_task=task(user=STRANGER))) == ["done"]
     return bridge
@@ -75,7 +75,7 @@ def test_somebody_who_is_no_member_is_refused_with_the_reason(strangers_hours: B
 def test_an_answer_that_changed_nothing_is_not_believed(
     strangers_hours: Bridge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To what it ignores the tracker answers 204, too."""
+    """The tracker answers 204 even to a change that it ignores."""
     is_meant(strangers_hours, 5)
     call = TrackerClient.call
 

@@ -1,4 +1,4 @@
-"""The tracker is away for an hour while events come in (a smaller hour than `make bench-long`'s), and comes back."""
+"""An hour without the tracker while events arrive (scaled down from that of `make bench-long`), and the recovery."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def over_postgres(stand_in: StandIn, redis_url: str, migrated_postgres_url: str)
 def test_an_hour_without_a_tracker_costs_nothing_but_the_hour(
     over_postgres: Bridge, stand_in: StandIn
 ) -> None:
-    """Memory, one probe at a time, no attempt; then the rate limit, in order, the newest status.
+    """Bounded memory, one probe at a time, no attempts used; then the rate limit, in order, the newest status.
 
-    How long the producer takes meanwhile is judged by `make bench-long`.
+    `make bench-long` checks how long the producer takes meanwhile.
     """
     figures = measure(over_postgres, stand_in, 1_500)
     assert figures.missed(slowest_ratio=math.inf) == []

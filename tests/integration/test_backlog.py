@@ -1,4 +1,4 @@
-"""How many messages wait: what bounds the sweep, and what the health check goes by."""
+"""The number of waiting messages limits the sweep, and the health check uses it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many calls go to the tracker at once: what the tracker takes, told to whoever asks."""
+"""The number of concurrent calls follows what the tracker can take, and is shown to people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls that a worker makes on its event loop: none takes a thread, and none holds up another."""
+"""Calls that a worker makes on its event loop: none uses a thread, and none delays another."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from worker.ticket.steps import TrackerCall
 
 PATIENCE_S = 30.0
 LOOP = "scheduler"
-"""The thread of the event loop."""
+"""The name of the event loop's thread."""
 CREATED = answer(b'{"issue": {"id": 1}}', "201 Created", "Content-Type: application/json")
 REFUSED = answer(b'{"errors": ["no"]}', "422 Unprocessable", "Content-Type: application/json")
 USERS = answer(b'{"users": []}', "200 OK", "Content-Type: application/json")
@@ -36,7 +36,7 @@ PAGE = answer(b"<html>please wait</html>", "200 OK", "Content-Type: text/html")
 
 
 class Tracker:
-    """A tracker that answers each request as its address says: at once, slowly, in pieces, or never."""
+    """A tracker that answers each request as its path says: at once, slowly, in pieces, or never."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.let_go = threading.Event()
@@ -65,11 +65,11 @@ class Tracker:
 
 
 class Post(TrackerCall):
-    """A request, and what became of it.
+    """A request and its results.
 
     Attributes:
-        records: the calls that were made for it.
-        threads: the threads in which it was made.
+        records: the calls made for it.
+        threads: the threads that made it.
     """
 
     def __init__(self, client: TrackerClient, path: str, **options: Any) -> None:
@@ -87,7 +87,7 @@ class Post(TrackerCall):
 
 
 class Stage:
-    """A scheduler whose workflows are one request each, and what came of them."""
+    """A scheduler whose workflows make one request each, and the results."""
 
     def __init__(
         self, tracker: Tracker, calls: int, timeout: float, rate_limiter: Callable[[], float] | None = None
@@ -101,13 +101,13 @@ class Stage:
         self.scheduler.start()
 
     def hand(self, number: int, made: Post) -> Post:
-        """Have a request made."""
+        """Give a request to the scheduler."""
         self._posts[number] = made
         self.scheduler.take([number])
         return made
 
     def error(self, number: int) -> Exception | None:
-        """Return the error of a request once it is over; None: it has an answer."""
+        """Return the error of a request once it has ended, or None if it has an answer."""
         found = self._over(number)
         return found if isinstance(found, Exception) else None
 
@@ -118,7 +118,7 @@ class Stage:
         return found
 
     def connect(self, count: int) -> None:
-        """Have so many connections kept."""
+        """Open that many connections and keep them alive."""
         self._tracker.all_here = threading.Barrier(count)
         for number in range(count):
             self.hand(number, Post(self.client, "/all"))
@@ -126,7 +126,7 @@ class Stage:
             self.answer(number)
 
     def close(self) -> None:
-        """End the scheduler."""
+        """Close the scheduler."""
         self.scheduler.close()
 
     async def _workflow(self, number: int) -> None:
@@ -219,7 +219,7 @@ def test_whatever_leaves_something_to_be_asked_is_asked_on_the_loop_too(
 
 
 def test_a_call_that_waits_for_its_turn_holds_up_nobody_else(tracker: Tracker) -> None:
-    """Neither the question for a turn nor the time until then stops the loop."""
+    """Neither the query for a turn nor the wait for it blocks the loop."""
     asked = threading.Event()
 
     def slow() -> float:
@@ -305,7 +305,7 @@ def test_what_may_be_sent_only_when_its_time_is_over_is_not(tracker: Tracker) ->
 
 @pytest.mark.filterwarnings(
     "ignore:Sending a large body"
-)  # it does not block: what is left waits in the transport
+)  # it does not block: the rest waits in the transport
 def test_a_large_request_that_nobody_reads_at_once_leaves_as_a_whole(stage: Stage, tracker: Tracker) -> None:
     content, checks = {"a": "x" * 8_000_000}, list[bool]()
     stage.connect(1)

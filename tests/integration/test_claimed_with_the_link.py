@@ -1,4 +1,4 @@
-"""A new issue's link and the claim of its first time entry are one commit; each stands where the other does not."""
+"""A new issue's link and its first time entry's claim are one commit; if the claim fails, the link still counts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FIRST, SECOND, THIRD = 1, 2, 3
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def desk(request: pytest.FixtureRequest) -> Bridge:
-    """A deskbridge over each of the databases, that knows whom it made a member; a second ticket waits."""
+    """A deskbridge over each database that knows the memberships it created; a second ticket waits."""
     found: Bridge = request.getfixturevalue("bridge" if request.param == "sqlite" else "bridge_on_postgresql")
     found.forward(task_event(of_ticket=ticket(FIRST), of_task=task(FIRST)), ticket_id=FIRST)
     found.receive(task_event(1, of_ticket=ticket(SECOND), of_task=task(SECOND)))
@@ -41,7 +41,7 @@ def desk(request: pytest.FixtureRequest) -> Bridge:
 
 @contextmanager
 def up_to_the_link(desk: Bridge) -> Iterator[tuple[Workflow[Any], LinkAndClaim]]:
-    """Drive the second ticket's way up to where both are asked for; what is left of it is killed."""
+    """Run the second ticket's workflow up to `LinkAndClaim`; kill the rest of it afterwards."""
     workflow, action = workflow_up_to(desk, LinkAndClaim, SECOND)
     try:
         yield workflow, action
@@ -51,14 +51,14 @@ def up_to_the_link(desk: Bridge) -> Iterator[tuple[Workflow[Any], LinkAndClaim]]
 
 
 def together(desk: Bridge, action: LinkAndClaim) -> tuple[Created | Waiting, object]:
-    """Carry out both as a scheduler does."""
+    """Execute link and claim as a scheduler does."""
     with desk.store.transaction() as tx:
         (found,) = LinkAndClaim.execute_many(tx, [action])
     return found
 
 
 def states(desk: Bridge) -> tuple[str, str]:
-    """Return what the second ticket's issue and time entry are."""
+    """Return the states of the second ticket's issue and time entry."""
     return row(desk, Kind.TICKET, SECOND).state, row(desk, Kind.TICKET_TASK, SECOND).state
 
 
@@ -97,7 +97,7 @@ def test_what_was_claimed_and_whose_lease_ran_out_unsent_is_made_another_time(
 
 
 def test_nothing_is_claimed_where_there_is_more_to_the_answer(desk: Bridge, stand_in: StandIn) -> None:
-    """Somebody has taken the issue's claim for lost, and has claimed it anew: the answer comes late."""
+    """Another worker thought the issue's claim was lost and claimed the row again: the answer arrives late."""
     with up_to_the_link(desk) as (_, action):
         with desk.store.transaction() as tx:
             tx.issues.free(SECOND, action.link.attempt.number, Fault.LEASE_RAN_OUT())
@@ -111,7 +111,7 @@ def test_nothing_is_claimed_where_there_is_more_to_the_answer(desk: Bridge, stan
 
 @pytest.mark.parametrize("is_alone", [True, False])
 def test_nothing_is_claimed_by_settings_of_before(desk: Bridge, stand_in: StandIn, *, is_alone: bool) -> None:
-    """The link is recorded; the time entry is built anew."""
+    """The link is recorded; the time entry is built again."""
     with up_to_the_link(desk) as (workflow, action):
         desk.configure(default_activity_id=9)
         found = action.carry_out() if is_alone else together(desk, action)
@@ -122,7 +122,7 @@ def test_nothing_is_claimed_by_settings_of_before(desk: Bridge, stand_in: StandI
 
 
 def test_no_error_after_the_answer_makes_the_row_free(desk: Bridge, stand_in: StandIn) -> None:
-    """Not even one that otherwise means that nothing was sent: the issue is there."""
+    """This holds even for an error that otherwise means that nothing was sent: the issue exists."""
     with up_to_the_link(desk) as (workflow, _), suppress(NotStarted):
         drive(workflow, NotStarted(Fault.WORKER_ENDS()))
     desk.hurry()
@@ -203,7 +203,7 @@ def by_a_new_member(desk: Bridge) -> None:
 def test_what_needs_more_than_the_link_is_claimed_after_it(
     desk: Bridge, stand_in: StandIn, needing: Any
 ) -> None:
-    """What may wait, ask the tracker or take long does so once the answer is recorded."""
+    """Steps that may wait, call the tracker or take long run only after the answer is recorded."""
     needing(desk)
     asked, workflow = list[type](), desk.service.sync_ticket(SECOND)
 

@@ -1,4 +1,4 @@
-"""A worker whose machine's clock is wrong says so, and what it did is told by the database's clock."""
+"""A worker whose machine's clock is wrong says so, and its steps are recorded by the database's clock."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_process_says_how_far_its_clock_is_off(
 
 
 def test_what_a_worker_with_a_wrong_clock_did_stands_where_it_happened(bridge_on_postgresql: Bridge) -> None:
-    """Each step is told by its age, which a wrong clock does not change."""
+    """Each step is recorded by its age, which a wrong clock does not change."""
     ahead = datetime.now(UTC) + timedelta(seconds=600)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("shared.store.journal.trace.datetime", SimpleNamespace(now=lambda _: ahead))

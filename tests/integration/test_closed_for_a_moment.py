@@ -1,4 +1,4 @@
-"""A tracker that is closed, or unclear, for a moment: nobody else becomes the author, and nothing fails for good."""
+"""A tracker that is briefly closed or unclear: no other person becomes the author, and nothing fails permanently."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def until_settled(bridge: Bridge, rounds: int = 4) -> None:
             "kind": "status_before",
             "status": 403,
             "count": 1,
-        },  # a second one while the tracker is open is its answer
+        },  # a second 403 while the tracker is open counts as its answer
     ],
     ids=str,
 )

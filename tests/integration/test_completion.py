@@ -1,4 +1,4 @@
-"""What a helpdesk's webhooks leave out is found out before anything is decided, for a bounded time (SPEC 1.5)."""
+"""Facts that a help desk's webhooks omit are looked up before any decision, for a limited time (SPEC 1.5)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def api() -> Iterator[GlpiApi]:
 
 @pytest.fixture
 def asking(stand_in: StandIn, redis_url: str, tmp_path: Path, api: GlpiApi) -> Iterator[Bridge]:
-    """A deskbridge that can ask a helpdesk."""
+    """A deskbridge that can query a help desk."""
     made = Bridge(
         f"sqlite:///{tmp_path}/bridge.sqlite3",
         redis_url,
@@ -61,20 +61,20 @@ def asking(stand_in: StandIn, redis_url: str, tmp_path: Path, api: GlpiApi) -> I
 
 
 def done_task(minutes: int = 0, task_id: int = 512, user: int = BOB, **changes: Any) -> dict[str, Any]:
-    """Return a Done ticket task as GLPI's webhook tells of it."""
+    """Return a ticket task that is Done, as GLPI's webhook reports it."""
     of_task = task(task_id, user={"id": user, "email": None})
     event = task_event(minutes, of_ticket=ticket(technician=None), of_task=of_task)
     return event | {"incomplete": BY_WEBHOOK} | changes
 
 
 def ticket_update(minutes: int = 0, technician: int = ALICE) -> dict[str, Any]:
-    """Return a ticket as GLPI's webhook tells of it."""
+    """Return a ticket as GLPI's webhook reports it."""
     of_ticket = ticket(technician={"id": technician, "email": None})
     return ticket_event(minutes, of_ticket=of_ticket) | {"incomplete": BY_TICKET_WEBHOOK}
 
 
 def people(stand_in: StandIn) -> list[str]:
-    """Return who wrote the ticket's issue, and who worked."""
+    """Return the login of the issue's author, and those of the time entries' users."""
     state = stand_in.state()
     logins = {one["id"]: one["login"] for one in state["users"]}
     authors = [one["author_id"] for one in state["issues"] if one["subject"].startswith("Printer")]
@@ -82,7 +82,7 @@ def people(stand_in: StandIn) -> list[str]:
 
 
 def without(bridge: Bridge) -> list[tuple[str, list[str]]]:
-    """Return what events went without, as the trace tells it."""
+    """Return which facts were missing and why, from the ticket history."""
     with bridge.store.transaction() as tx:
         steps = [step.notice for step in tx.trace.of_ticket(4711)]
     return [
@@ -202,7 +202,7 @@ def test_nobody_to_ask_is_no_reason_to_wait_and_the_trace_says_how_to_get_it(
 
 
 def test_what_earlier_events_told_is_known_without_asking(bridge: Bridge, stand_in: StandIn) -> None:
-    """The ticket's own webhook names its technician; another helpdesk's event may have told the addresses."""
+    """The ticket's own webhook names its technician; earlier events of another ticket have the addresses."""
     named = [{"id": ALICE, "email": "alice@example.test"}, {"id": BOB, "email": "bob@example.test"}]
     bridge.forward(
         task_event(of_ticket=ticket(99, technician=named[0]), of_task=task(1, user=named[1], state=1)),
@@ -258,7 +258,7 @@ def test_a_completion_that_is_too_large_is_not_read(bridge: Bridge) -> None:
 
 
 def helpdesk_is_tried_again(bridge: Bridge) -> None:
-    """Let the pause of the helpdesk be over, and work on what waits."""
+    """End the help desk's pause, and process the waiting events."""
     bridge.redis.delete(key_of(bridge.redis, HELPDESK_KEY))
     bridge.hurry()
     bridge.sync()

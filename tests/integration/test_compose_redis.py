@@ -1,4 +1,4 @@
-"""The Redis of compose.yaml, started as it says: whoever reaches its port needs the password."""
+"""The Redis of compose.yaml, started as configured there, accepts nothing without the password."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How connections are served, whatever application is behind them: nobody keeps others out by holding on."""
+"""How connections are served, for any application: no client locks others out by holding connections."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ LAST = ASK.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
 NOBODY = b"127.0.0.1"
 NEIGHBOUR = "127.0.0.2"
 MUCH = 16 * 1024 * 1024
-"""More than a connection's buffers take of an answer that nobody reads."""
+"""More of an answer than a connection's buffers can hold if the client does not read."""
 
 
 class Application:
-    """Answers with the client's address, after a while, or once it may, where it is told to."""
+    """Answers with the client's address: at once, after a delay, or when released."""
 
     def __init__(self) -> None:
         self.answer: bytes | None = None
@@ -77,7 +77,7 @@ class Clients:
 
 
 def rest(one: socket.socket) -> bytes:
-    """Return what comes until the other side closes."""
+    """Return everything received until the server closes the connection."""
     said = b""
     while piece := one.recv(65536):
         said += piece
@@ -85,7 +85,7 @@ def rest(one: socket.socket) -> bytes:
 
 
 def is_cut(one: socket.socket, within: float = 30.0) -> bool:
-    """Tell whether the other side ends the connection, without reading what it has sent."""
+    """Tell whether the server closes the connection, without reading what it has sent."""
     deadline = time.monotonic() + within
     one.settimeout(0)
     while time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""A person decides, or the helpdesk sends, while a pass is under way with what it read at its start."""
+"""A person decides, or the help desk sends an event, while a sync pass uses data that it loaded earlier."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from worker.ticket.sync import Forwarding
 
 
 def after_the_load(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], object]) -> None:
-    """Let something happen once, between what a pass reads and what it does."""
+    """Do something once, between what a sync pass loads and what it does."""
     real, hit = Forwarding.carry_out, list[bool]()
 
     async def carry_out(self: Forwarding) -> Any:

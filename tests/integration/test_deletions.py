@@ -1,4 +1,4 @@
-"""What the helpdesk has deleted creates nothing, what was logged stays, and what comes back is looked at again."""
+"""Deleted tickets and tasks create nothing, logged hours stay, and restored ones are considered again."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_a_creation_that_was_never_made_is_not_made_for_a_deleted_ticket(
 def test_a_snapshot_says_that_its_ticket_is_in_the_bin_and_a_newer_one_that_it_is_back(
     either: Bridge, stand_in: StandIn
 ) -> None:
-    """As GLPI's own webhooks do, which tell of no restoring."""
+    """GLPI's own webhooks do this, since they do not report a restore."""
     in_the_bin, back = ticket(is_deleted=True), ticket(is_deleted=False)
     (event_id,) = either.receive(task_event(1, of_ticket=in_the_bin))
     either.sync()
@@ -140,7 +140,7 @@ def test_a_snapshot_says_that_its_ticket_is_in_the_bin_and_a_newer_one_that_it_i
 def test_a_snapshot_that_says_nothing_of_it_does_not_bring_a_ticket_back(
     either: Bridge, stand_in: StandIn
 ) -> None:
-    """While it purges a ticket GLPI takes its people away, each a change of the ticket."""
+    """While GLPI purges a ticket it removes the ticket's people, and each removal is an update of the ticket."""
     either.forward(
         deletion(1, "ticket.deleted"), ticket_event(2, of_ticket=ticket(status=NEW, technician=None))
     )
@@ -149,7 +149,7 @@ def test_a_snapshot_that_says_nothing_of_it_does_not_bring_a_ticket_back(
 
 
 def test_many_events_of_a_deleted_ticket_are_looked_at_in_bounds(either: Bridge, stand_in: StandIn) -> None:
-    """More than is read at once: the deletion counts, wherever it stands among them."""
+    """More events than are read at once: the deletion counts wherever it is among them."""
     updates = [ticket_event(minute) for minute in range(2, 240)]
     either.receive(deletion(1, "ticket.deleted"), *updates)
     assert either.forward(task_event(300)) == [EventState.SKIPPED]

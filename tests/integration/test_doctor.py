@@ -1,4 +1,4 @@
-"""The doctor finds what is wrong, says what to do, and names the record that says more."""
+"""The doctor finds problems, says what to do, and names the article with the details."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ Change = Callable[[Bridge, StandIn], object]
 
 
 def installation(bridge: Bridge) -> Installation:
-    """Return an installation as its administrator's command line sees it."""
+    """Return an installation as the administrator's command line has it."""
     vault = Vault(bridge.settings.secret_keys)
     connect = Connector(bridge.store, vault).connect
     return Installation(bridge.settings, bridge.store, bridge.redis, vault, connect, lambda: True)
@@ -60,7 +60,7 @@ def installation(bridge: Bridge) -> Installation:
 
 @pytest.fixture
 def healthy(bridge: Bridge) -> Bridge:
-    """A deskbridge with nothing wrong."""
+    """A deskbridge without problems."""
     sync_metadata(bridge.store, Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect()[1])
     heartbeats = Heartbeats(bridge.redis)
     heartbeats.mark(WORKER)
@@ -78,7 +78,7 @@ def findings(bridge: Bridge) -> list[CheckResult]:
 
 
 def wrong(bridge: Bridge) -> dict[str, CheckResult]:
-    """Return what is not well, by check."""
+    """Return the results that are not OK, by check."""
     return {one.check: one for one in findings(bridge) if one.status is not Status.OK}
 
 
@@ -107,7 +107,7 @@ def foreign_key(bridge: Bridge, _: StandIn) -> None:
 
 
 def may_not_note(bridge: Bridge, stand_in: StandIn) -> None:
-    """Send private follow-ups, which the role of the technicians may not set as private."""
+    """Send private follow-ups, although the technicians' role may not set notes as private."""
     bridge.configure(sync_followups="all")
     stand_in.patch("roles", 4, permissions=["view_issues", "add_issues", "log_time", "add_issue_notes"])
 
@@ -127,8 +127,8 @@ def required(field_id: int) -> Change:
     return lambda _, stand_in: stand_in.settings(required_custom_fields=[field_id])
 
 
-def in_force(operation: str, body: str) -> Change:
-    """A template in force, whatever its text."""
+def active_template(operation: str, body: str) -> Change:
+    """Return a change that activates a template, whatever its text."""
 
     def put(bridge: Bridge, _: StandIn) -> None:
         with bridge.store.transaction() as tx:
@@ -161,7 +161,7 @@ def wait_long(bridge: Bridge, stand_in: StandIn) -> None:
 
 
 def project_activities(_: Bridge, stand_in: StandIn) -> None:
-    """The project has a row of its own for the activity, which is switched off."""
+    """The project overrides the activity with its own row, which is inactive."""
     stand_in.patch("activities", 13, parent_id=9, active=False)
 
 
@@ -222,7 +222,7 @@ def project_activities(_: Bridge, stand_in: StandIn) -> None:
         (required(3), "custom fields", "warning", WorkFinding.CUSTOM_FIELDS_NOT_SENT),
         (required(5), "custom fields", "warning", WorkFinding.CUSTOM_FIELDS_NOT_SENT),
         (
-            in_force("issue.create", '{"issue": {"subject": "{{a}}"}}'),
+            active_template("issue.create", '{"issue": {"subject": "{{a}}"}}'),
             "templates",
             "warning",
             WorkFinding.TEMPLATE_NOT_RENDERED,
@@ -302,7 +302,7 @@ def test_a_required_custom_field_that_a_template_fills_is_no_fault(
     healthy: Bridge, stand_in: StandIn, members: dict[str, Any]
 ) -> None:
     required(3)(healthy, stand_in)
-    in_force("issue.create", json.dumps({"issue": members}))(healthy, stand_in)
+    active_template("issue.create", json.dumps({"issue": members}))(healthy, stand_in)
     assert "custom fields" not in wrong(healthy)
 
 
@@ -349,7 +349,7 @@ def test_what_changed_on_the_tracker_is_found_at_once(
 
 
 def impatient(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> Installation:
-    """Return an installation whose tracker needs longer for one project than there is patience for all of them."""
+    """Return an installation whose tracker takes longer for one project than the doctor waits for all of them."""
     asked = list[Any]()
 
     def taking_long(*given: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`deskbridge doctor --helpdesk`: is the helpdesk connected, and what is to be done where it is not."""
+"""`deskbridge doctor --helpdesk` tells whether the help desk is connected, and what to do if not."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def api() -> Iterator[GlpiApi]:
 
 
 def found(bridge: Bridge, api: GlpiApi | None = None) -> dict[str, tuple[Status, str]]:
-    """Return each check's status and code."""
+    """Return the status and code of each check."""
     settings = bridge.settings
     if api:
         access = api.access

@@ -15,7 +15,7 @@ from tests.support.receiver import Receiver
 
 
 def found(bridge: Bridge) -> CheckResult:
-    """Return what the check says."""
+    """Return the result of the check."""
     (result,) = check.notifications(installation(bridge))
     return result
 

@@ -1,4 +1,4 @@
-"""What the doctor says of a Redis that is there and refuses: its own words, and what helps."""
+"""If Redis runs but refuses commands, the doctor repeats its message and says what helps."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def refusing_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    """A Redis of this module's own."""
+    """A Redis server for this module alone."""
     server = RedisServer(tmp_path_factory.mktemp("redis"), options=OPTIONS)
     server.start()
     yield server

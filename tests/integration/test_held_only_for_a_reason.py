@@ -1,6 +1,6 @@
-"""A row is held only where a person has something to decide.
+"""A row is on hold only if a person has to decide something.
 
-A stopped worker is played by running what everybody else does meanwhile in the middle of its call.
+A stopped worker is simulated: whatever others do meanwhile runs in the middle of its call.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def test_rounds_that_ran_out_do_not_hold_what_was_linked_meanwhile(
     def linked_meanwhile(*about: Any) -> Any:
         with (
             bridge.store.transaction() as tx
-        ):  # the creator was stopped and continues: its 201 was there all along
+        ):  # the creator was stopped and now continues: its 201 had arrived long ago
             assert tx.issues.link(4711, 1, 6, 5, written("created by event 1"))
         return real(*about)
 
@@ -46,7 +46,7 @@ def test_rounds_that_ran_out_do_not_hold_what_was_linked_meanwhile(
 def test_a_late_answer_that_names_what_is_linked_already_is_nothing_to_decide(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A second attempt was made, found nothing of its own, and adopted what the first one had created."""
+    """A second attempt was made, found no object of its own, and adopted the one that the first had created."""
 
     def meanwhile() -> None:
         bridge.redis.flushdb()

@@ -1,6 +1,6 @@
-"""An hour that was worked is logged, or a person is told: whatever is refused, adopted, deleted or fails meanwhile.
+"""Every hour worked is logged, or a person is told: whatever is refused, adopted, deleted or fails meanwhile.
 
-A stopped worker is played by running what everybody else does meanwhile in the middle of its call.
+A stopped worker is simulated: whatever others do meanwhile runs in the middle of its call.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def test_a_refused_status_does_not_make_logged_time_a_failure(bridge: Bridge, st
 def test_time_whose_entry_went_to_a_sibling_is_logged_anew(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A pass read "adopted, so done"; before it ends the event, the sibling's own answer takes the entry away."""
+    """A pass read "adopted, so done"; before it ends the event, the answer to a sibling takes the entry away."""
     (event_id,) = bridge.receive(task_event())
     bridge.sync()
     entry_id = entries(stand_in)[0]["id"]
@@ -81,7 +81,7 @@ def test_time_whose_entry_went_to_a_sibling_is_logged_anew(
 
 
 def sibling_is_answered(bridge: Bridge, entry_id: int, event_id: int) -> None:
-    """What `_record` does when ticket task 999's own 201 names an entry that 512 had adopted."""
+    """Do what `_record` does if ticket task 999's own 201 names an entry that 512 had adopted."""
     body = {"time_entry": {"issue_id": 6, "hours": 1.5, "comments": "x"}}
     with bridge.store.transaction() as tx:
         attempt = tx.times.claim(Claim(999, 4711, event_id, 1, 6, body, [], "other"), 20)
@@ -152,7 +152,7 @@ def test_hours_that_went_away_with_a_deleted_issue_come_back_or_are_shown(
 def test_the_database_failing_at_the_link_does_not_make_a_clear_answer_a_question(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A deadlock (two answers that swap adopted ids lock two rows in opposite order) or a short fail-over."""
+    """The cause is a deadlock (two answers that swap adopted ids lock rows in opposite order) or a short fail-over."""
     bridge.configure(in_doubt_policy="hold")
     hit: list[bool] = []
     real = Ledger.link_claimed
@@ -176,7 +176,7 @@ def test_the_database_failing_at_the_link_does_not_make_a_clear_answer_a_questio
 def test_time_that_went_to_a_sibling_and_back_is_logged_from_the_newest_event_that_asks_for_it(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """512's request was lost; 513's worker is stopped, so that 512 takes its entry, with a newer event than it sent."""
+    """512's request was lost; 513's worker is stopped, so 512 adopts its entry, with a newer event than it sent."""
     assert bridge.forward(task_event(of_task=task(511, content="first"))) == ["done"]
     stand_in.fault("reset_before", method="POST", path="/time_entries.json", count=1)
     (lost,) = bridge.receive(task_event(1, of_task=task(512, content="same")))
@@ -205,7 +205,7 @@ def test_time_that_went_to_a_sibling_and_back_is_logged_from_the_newest_event_th
 def test_time_that_went_with_its_issue_is_logged_again_as_it_was_known_last(
     bridge: Bridge, stand_in: StandIn
 ) -> None:
-    """Hours that were changed after they had been logged are not sent; once they are logged anew, they are."""
+    """Hours that change after they were logged are not sent; if they have to be logged again, the new ones are."""
     assert bridge.forward(task_event()) == ["done"]
     assert bridge.forward(task_event(1, of_task=task(actiontime=7200))) == ["done"]
     key = {"X-Redmine-API-Key": stand_in.api_key}

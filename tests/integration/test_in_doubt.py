@@ -1,4 +1,4 @@
-"""Lost answers and lost workers: one effect each, linked or held."""
+"""After lost answers and lost workers each creation has one effect, and is linked or on hold."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LOST_BEFORE = ["reset_before", "timeout_before", "status_before"]
 
 
 class WorkerDied(BaseException):
-    """Stands for SIGKILL: nothing of ours catches it."""
+    """Simulates SIGKILL: no code of deskbridge catches it."""
 
 
 def lose(stand_in: StandIn, kind: str, path: str, count: int = 1) -> None:
@@ -177,7 +177,7 @@ def test_siblings_that_wait_for_each_other_become_due_together(bridge: Bridge, s
 
 
 def make_due(bridge: Bridge, ticket_id: int) -> None:
-    """Let one ticket's settling time be over."""
+    """Let one ticket's settling time end."""
     due = update(TicketIssueLink).where(TicketIssueLink.ticket_id == ticket_id)
     with bridge.store.database.transaction() as session:
         session.execute(due.values(settle_after=clock()))
@@ -255,7 +255,7 @@ def test_a_lost_answer_is_held_at_once_where_the_policy_says_so(bridge: Bridge, 
 
 
 def test_a_refused_key_never_passes_for_an_absent_issue(bridge: Bridge, stand_in: StandIn) -> None:
-    """A tracker answers lists with 200 to a refused key, as to anybody: that must not free the row."""
+    """With a refused key a tracker answers lists with 200, as for anonymous users: that must not free the row."""
     lose(stand_in, "reset_after", "/issues.json")
     bridge.receive(task_event())
     bridge.sync()
@@ -296,7 +296,7 @@ def test_the_trackers_clock_may_be_put_right_before_the_lookup(bridge: Bridge, s
 def test_a_key_that_is_refused_in_the_middle_of_a_lookup_frees_nothing(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
-    """The question whether the tracker is open says yes, and the list that follows is one for anybody."""
+    """The check reports that the tracker is open, and then the list is the one for anonymous users."""
     lose(stand_in, "reset_after", path)
     bridge.receive(task_event())
     bridge.sync()
@@ -328,7 +328,7 @@ def test_a_late_answer_of_a_given_up_attempt_is_held_with_both_ids(bridge: Bridg
 
 
 def test_who_finds_equal_ones_being_settled_keeps_nobody_waiting(bridge: Bridge, stand_in: StandIn) -> None:
-    """Else two workers at the same moment put each other off for as long as they meet."""
+    """Otherwise two workers at the same moment would delay each other whenever they meet."""
     lose(stand_in, "reset_after", "/issues.json", count=2)
     for number in (1, 2):
         bridge.receive(task_event(of_ticket=ticket(number, title="the same"), of_task=task(number)))
@@ -375,7 +375,7 @@ def test_after_many_rounds_without_a_verdict_a_person_decides(
 
 
 def test_what_a_person_has_refused_is_not_taken_by_a_later_lookup(bridge: Bridge, stand_in: StandIn) -> None:
-    """The margin of a lookup is wide, and what was refused a moment ago has the same text."""
+    """A lookup has a wide time margin, and the object refused a moment ago has the same text."""
     lose(stand_in, "reset_after", "/issues.json")
     bridge.receive(task_event())
     bridge.sync()

@@ -1,6 +1,6 @@
-"""Workers that stop, take over and answer late, in the middle of one another: one of each, and nothing left over.
+"""Workers that stop, take over and answer late in the middle of each other's work create each object once.
 
-A stopped worker is played by running what everybody else does meanwhile in the middle of its call.
+A stopped worker is simulated: whatever others do meanwhile runs in the middle of its call.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def test_an_outage_in_the_middle_of_a_pass_costs_only_what_was_sent_an_attempt_a
 def test_an_answer_whose_id_a_sibling_adopted_gets_it_and_the_sibling_is_made_again(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ticket 1 lost its request; ticket 2's issue is there, but its worker is stopped past its lease before linking."""
+    """Ticket 1's request was lost; ticket 2's issue exists, but its worker is stopped past its lease before linking."""
     stand_in.fault("reset_before", method="POST", path="/issues.json", count=1)
     bridge.receive(task_event(of_ticket=ticket(1, **SAME), of_task=task(1)))
     bridge.service.sync(1)
@@ -139,7 +139,7 @@ def test_an_answer_whose_id_a_sibling_adopted_gets_it_and_the_sibling_is_made_ag
     until_settled(bridge, 1, 2)
     assert row(bridge, Kind.TICKET, 2).tracker_id == 6
     assert len(entries(stand_in)) == 2
-    # ticket 1's hour was logged on #6 meanwhile; what must not happen is that it has no issue for good
+    # ticket 1's hour was logged on #6 meanwhile; what must not happen is that it never gets an issue
     bridge.forward(task_event(5, of_ticket=ticket(1, **SAME), of_task=task(3)), ticket_id=1)
     until_settled(bridge, 1)
     assert row(bridge, Kind.TICKET, 1).state == LedgerState.LINKED
@@ -173,7 +173,7 @@ def test_a_late_answer_whose_id_a_sibling_has_is_no_duplicate_where_the_work_was
 def test_no_pending_event_is_ever_without_a_next_time_or_due_for_ever(
     bridge: Bridge, stand_in: StandIn
 ) -> None:
-    """Whatever the tracker answers to anything, a pass ends, and what is left pending is due later."""
+    """Whatever the tracker answers to any request, a sync pass ends, and events left pending are due later."""
     for number, (method, path) in enumerate(
         [("POST", "/issues.json"), ("POST", "/time_entries.json"), ("PUT", r"/issues/\d+.json")]
     ):

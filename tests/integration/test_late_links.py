@@ -1,4 +1,4 @@
-"""An answer is linked in one statement every day; where somebody else was at its row meanwhile, there is more to it."""
+"""An answer is usually linked in one statement; if its row changed meanwhile, more steps are needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.ledger import adopt_as_a_sibling, change, entries, row, stopp
 def test_an_answer_whose_row_was_claimed_anew_meanwhile_is_a_possible_duplicate(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The row is claimed, as it is every day, but for another attempt."""
+    """The row is claimed as usual, but by another attempt."""
 
     def meanwhile() -> None:
         change(bridge, Kind.TICKET, 4711, attempt=2)
@@ -41,7 +41,7 @@ def test_an_answer_takes_its_object_from_a_row_that_had_adopted_it(
 def test_an_answer_counts_for_a_row_that_somebody_else_was_at_meanwhile(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not the one statement of every day: the row is in doubt by now, and its own answer settles it."""
+    """The usual single statement does not apply: the row is already in doubt, and its own answer resolves it."""
 
     def meanwhile() -> None:
         change(bridge, Kind.TICKET, 4711, state=LedgerState.IN_DOUBT)

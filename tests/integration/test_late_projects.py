@@ -1,4 +1,4 @@
-"""Which of a ticket's projects decides, and what was skipped before one of them was linked (SPEC section 1)."""
+"""Which of a ticket's projects decides, and what happens to events skipped before one was mapped (SPEC section 1)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours
 
 ELSEWHERE = 99
-"""An entity that nobody has linked."""
+"""An entity without a mapping."""
 OTHER = 2
 """Another project of the stand-in."""
 SOLVED = 5
@@ -77,7 +77,7 @@ def test_a_further_project_is_enough(either: Bridge, stand_in: StandIn) -> None:
 def test_what_was_skipped_is_not_sent_by_a_link_of_which_a_person_said_that_it_is_for_what_comes(
     either: Bridge, stand_in: StandIn
 ) -> None:
-    """They were asked, and chose not to replay: a later event of the ticket does not do it for them."""
+    """A person was asked and chose not to replay: a later event of the ticket does not override that."""
     either.forward(task_event(of_ticket=placed()))
     add_mapping(either.store, ProjectMapping(MappingKind.ENTITY, ELSEWHERE, SUPPORT, None), replay=False)
     either.forward(task_event(1, of_ticket=placed(), of_task=task(513)))

@@ -1,4 +1,4 @@
-"""Locks and pause over a real Redis: the same tests as over the fake one."""
+"""Locks and the circuit breaker over a real Redis: the same tests as over the fake one."""
 
 from __future__ import annotations
 

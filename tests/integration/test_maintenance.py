@@ -1,4 +1,4 @@
-"""The metadata's synchronisation and pruning are due by the age of their last success, whoever looks first."""
+"""Metadata synchronisation and pruning are due by the age of their last success, whichever process looks first."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from worker.sweep import Sweep
 
 @pytest.fixture
 def worker(bridge: Bridge) -> Any:
-    """What of a worker's process keeps it up."""
+    """The parts of a worker's process that its maintenance needs."""
     settings, redis = bridge.settings, bridge.redis
     return SimpleNamespace(
         store=bridge.store,
@@ -56,7 +56,7 @@ def worker(bridge: Bridge) -> Any:
 
 
 def age(bridge: Bridge, seconds: float) -> None:
-    """Let every recorded run be so much older."""
+    """Make every recorded run that much older."""
     with bridge.store.database.transaction() as session:
         for run in session.query(MetadataRun):
             run.ended_at -= timedelta(seconds=seconds)
@@ -156,7 +156,7 @@ def test_beat_asks_for_the_sweep_and_for_maintenance_and_what_nobody_takes_expir
 
 @pytest.fixture
 def api(worker: Any) -> Iterator[GlpiApi]:
-    """A helpdesk that the worker can ask, with a Done ticket task of two days ago that nobody told of."""
+    """A help desk that the worker can query, with a ticket task done two days ago that no event reported."""
     with glpi_api() as served:
         changed = (datetime.now(UTC) - timedelta(days=2)).isoformat()
         served.ticket(1, changed)
@@ -166,7 +166,7 @@ def api(worker: Any) -> Iterator[GlpiApi]:
 
 
 def days_later(bridge: Bridge, days: float) -> None:
-    """Let the last comparison be so much older, and somebody look again."""
+    """Make the last comparison that much older, and let the next process look again."""
     bridge.redis.delete(key_of(bridge.redis, f"{ONCE}{RECONCILED}"))
     with bridge.store.database.transaction() as session:
         for mark in session.query(ReconciliationMark):

@@ -1,4 +1,4 @@
-"""The metadata synchronisation over the stand-in: everything or nothing (SPEC 1.3, 4.2, section 7)."""
+"""The metadata synchronisation over the stand-in: all or nothing (SPEC 1.3, 4.2, section 7)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def large_process() -> Iterator[StandIn]:
 
 @pytest.fixture
 def large(large_process: StandIn) -> StandIn:
-    """The large stand-in as it was seeded."""
+    """The large stand-in in its seeded state."""
     large_process.reset()
     return large_process
 
@@ -54,25 +54,25 @@ def desk(large: StandIn, bridge: Bridge) -> Bridge:
 
 
 def sync(bridge: Bridge, progress: Any = None) -> MetadataResult:
-    """Synchronise as a process does."""
+    """Synchronise the metadata as a process does."""
     connector = Connector(bridge.store, Vault(bridge.settings.secret_keys))
     return synchronise(bridge.store, Locks(bridge.redis, 60), connector.connect, progress)
 
 
 def lists(bridge: Bridge) -> TrackerLists:
-    """Return the lists of the tracker."""
+    """Return the tracker's lists."""
     _, client = Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect()
     return TrackerLists(client)
 
 
 def names(bridge: Bridge, kind: MetadataKind) -> dict[int, str]:
-    """Return what the cache holds of a kind."""
+    """Return the cached names of a kind, by id."""
     with bridge.store.transaction() as tx:
         return {entry.tracker_id: entry.name for entry in tx.metadata.of_kind(kind)}
 
 
 def whole_cache(bridge: Bridge) -> tuple[Any, dict[tuple[str, int], Entry]]:
-    """Return everything that is cached."""
+    """Return all cached data."""
     with bridge.store.transaction() as tx:
         return list(tx.people.cached()), tx.metadata.all()
 
@@ -284,7 +284,7 @@ def test_a_list_that_changes_under_paging_is_read_again(desk: Bridge, large: Sta
 def test_a_list_that_never_holds_still_is_given_up(
     desk: Bridge, large: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is read page by page: several at once might all come between two changes."""
+    """The list is read page by page: concurrent reads might all fall between two changes."""
     monkeypatch.setattr("shared.tracker.lists.LONG_ANSWERS", 1)
     sync(desk)
     before = whole_cache(desk)
@@ -334,7 +334,7 @@ def test_two_runs_never_overlap(desk: Bridge, large: StandIn) -> None:
 
 
 def test_a_run_may_take_as_long_as_it_gets_on(bridge: Bridge) -> None:
-    """With a low rate limit it takes longer than an hour; the lock of one that hangs is not kept for so long."""
+    """With a low rate limit it takes over an hour, but a run that hangs loses its lock sooner."""
     locks, kept = Locks(bridge.redis, 60), list[bool]()
 
     def long(*_: object) -> None:
@@ -349,7 +349,7 @@ def test_a_run_may_take_as_long_as_it_gets_on(bridge: Bridge) -> None:
 
 
 def test_a_run_whose_lock_is_lost_under_way_has_failed(bridge: Bridge) -> None:
-    """Nobody else is known to be at it: a failure is recorded, and its next try waits a while."""
+    """No other process is known to be running it: a failure is recorded, and the next try waits a while."""
     locks = Locks(bridge.redis, 60)
 
     def lose(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""What a monitor is told of the work, by a worker's registry over a real database, a real Redis and a tracker."""
+"""The metrics of a worker's registry over a real database, a real Redis and a tracker."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def shown(bridge: Bridge, store: Store | None = None) -> Shown:
-    """Return every sample that a worker shows."""
+    """Return every sample that a worker exports."""
     looks = StateMetricsCollector(bridge.redis, store or bridge.store, lambda: 3)
     text = generate_latest(metrics.registry("worker", looks)).decode()
     return {
@@ -48,7 +48,7 @@ def shown(bridge: Bridge, store: Store | None = None) -> Shown:
 
 
 def of(found: Shown, name: str, **labels: str) -> float | None:
-    """Return a sample; None where there is none."""
+    """Return a sample, or None if there is none."""
     return found.get((f"deskbridge_{name}", tuple(sorted(labels.items()))))
 
 

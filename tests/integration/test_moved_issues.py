@@ -1,4 +1,4 @@
-"""An issue that a person moved to another tracker project: its hours still have their author."""
+"""If a person moves an issue to another tracker project, its hours still have their author."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An issue whose creation has no clear answer, and which somebody at the tracker moves before it is looked up."""
+"""An issue whose creation has no clear answer is moved by a person in the tracker before it is looked up."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_first_of_several_moves_tells_where_it_was_created(bridge: Bridge, s
 def test_an_equal_issue_that_was_created_elsewhere_is_not_taken_for_it(
     bridge: Bridge, stand_in: StandIn
 ) -> None:
-    """Its own creation is in doubt, too, and comes to be settled later: each keeps its own."""
+    """Its own creation is in doubt, too, and is resolved later: each ticket keeps its own issue."""
     bridge.link(MappingKind.ENTITY, OTHER_ENTITY, ELSEWHERE)
     stand_in.fault("reset_after", method="POST", path="/issues.json", count=1)
     (elsewhere,) = bridge.receive(

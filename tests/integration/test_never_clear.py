@@ -1,4 +1,4 @@
-"""A creation whose attempts get no clear answer, time and again: bounded, ever slower, and then for a person."""
+"""A creation that never gets a clear answer is repeated ever more slowly, and then put on hold for a person."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_repeat_never_starts_in_the_pass_that_settled(bridge: Bridge, stand_in
         bridge.sync()
         assert posts(stand_in) == sync
         bridge.hurry()
-        bridge.sync()  # settles: the tracker does not have it
+        bridge.sync()  # resolves: the tracker does not have it
         assert posts(stand_in) == sync
         bridge.hurry()
 
@@ -122,7 +122,7 @@ def test_time_that_changes_between_attempts_is_logged_once(bridge: Bridge, stand
 
 
 def _create(bridge: Bridge, body: dict[str, object]) -> int:
-    """Let the tracker carry out a request that it had been sent before."""
+    """Let the tracker carry out a request that was sent earlier."""
     with bridge.store.transaction() as tx:
         _, tracker = bridge.service.connect(tx)
     made: int = tracker.call("POST", "/issues.json", body=body).object("issue")["id"]

@@ -1,4 +1,4 @@
-"""Answers of a limiter, a proxy or a maintenance page in the tracker's place: nothing fails, nothing is doubled."""
+"""If a limiter, proxy or maintenance page answers for the tracker, nothing fails and nothing is created twice."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ PAGES = pytest.mark.parametrize("status", [200, 302, 403, 404, 405])
 
 
 def made(stand_in: StandIn) -> tuple[int, int]:
-    """Return how many issues of ours and time entries the tracker has."""
+    """Return the number of our issues and of all time entries in the tracker."""
     state = stand_in.state()
     return sum(one["id"] > 5 for one in state["issues"]), len(state["time_entries"])
 
 
 def sent(stand_in: StandIn, method: str, path: str) -> int:
-    """Return how often a call arrived."""
+    """Return how many times a call arrived."""
     return sum(one["method"] == method and one["path"] == path for one in stand_in.requests())
 
 
 def leads_to(notice: Notice | None, code: Code) -> bool:
-    """Tell whether a reason has a code, itself or within its parameters."""
+    """Tell whether a reason has a code, itself or in its parameters."""
     if notice is None:
         return False
     within = [one for one in notice.params.values() if isinstance(one, Notice)]
@@ -180,12 +180,12 @@ MADE_BY = {"page_before": 403, "status_before": 500}
 
 
 def refuse_the_emoji(stand_in: StandIn, kind: str, status: int) -> None:
-    """Have something on the way, or the tracker's database, refuse every text that has an emoji."""
+    """Let a proxy, or the tracker's database, refuse every text that has an emoji."""
     stand_in.fault(kind, text=EMOJI, status=status)
 
 
 def fare(bridge: Bridge, event_id: int, others: range, rounds: int = 40) -> None:
-    """Let time pass until an event has ended, while other tickets come in."""
+    """Let time pass until an event has ended, while events of other tickets arrive."""
     for number in others:
         other = task_event(number, of_task=task(6000 + number), of_ticket=ticket(5000 + number))
         bridge.receive(other)

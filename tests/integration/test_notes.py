@@ -1,4 +1,4 @@
-"""Follow-ups and solutions become notes of the ticket's issue: each once, in order, under the right name."""
+"""Follow-ups and solutions become notes of the ticket's issue: each once, in order, by the right person."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DONE, SKIPPED, PENDING = EventState.DONE, EventState.SKIPPED, EventState.PENDING
 def bridge(
     request: pytest.FixtureRequest, stand_in: StandIn, redis_url: str, tmp_path: Path
 ) -> Iterator[Bridge]:
-    """Return a deskbridge over either database."""
+    """A deskbridge over either database."""
     url = f"sqlite:///{tmp_path}/bridge.sqlite3"
     if request.param == "postgresql":
         url = request.getfixturevalue("emptied_postgres_url")
@@ -46,20 +46,20 @@ def bridge(
 
 @pytest.fixture
 def noting(bridge: Bridge) -> Bridge:
-    """Return a bridge that sends all notes."""
+    """A bridge that sends all notes."""
     bridge.configure(sync_followups="all", sync_solutions="on")
     return bridge
 
 
 @pytest.fixture
 def begun(noting: Bridge) -> Bridge:
-    """Return a bridge whose ticket has its issue."""
+    """The same bridge with a ticket that already has its issue."""
     assert noting.forward(task_event()) == [DONE]
     return noting
 
 
 def notes(stand_in: StandIn) -> list[tuple[str, str]]:
-    """Return who wrote which notes, in the order of the tracker's numbers."""
+    """Return the author and text of each note, in the order of the tracker's ids."""
     return [(who, text) for who, text, _ in notes_of(stand_in)]
 
 
@@ -107,7 +107,7 @@ def test_notes_from_before_the_issue_are_sent_once_there_is_one_oldest_first(
 def test_the_first_time_entry_of_a_new_issue_is_sent_before_its_notes(
     noting: Bridge, stand_in: StandIn
 ) -> None:
-    """It is claimed with the issue's link: its lease does not wait for notes."""
+    """It is claimed together with the issue's link, and its lease cannot wait for notes."""
     assert noting.forward(followup_event(1), task_event(2)) == [DONE, DONE]
     sent = [one for one in stand_in.requests() if one["method"] in ("POST", "PUT")]
     paths = [one["path"] for one in sent]
@@ -187,7 +187,7 @@ def test_a_note_without_text_is_skipped(begun: Bridge, stand_in: StandIn) -> Non
 def test_a_follow_up_with_a_picture_is_sent_whatever_number_its_ticket_has(
     noting: Bridge, stand_in: StandIn
 ) -> None:
-    """Of the largest numbers no documents are kept: a key of both numbers would be too large."""
+    """For the largest numbers no document is kept, since a key of both numbers would be too large."""
     of_ticket = ticket(LARGEST)
     shown = followup(content="<p>See</p><img src='/front/document.send.php?docid=91'>")
     events = task_event(of_ticket=of_ticket), followup_event(1, of_ticket=of_ticket, of_followup=shown)

@@ -1,4 +1,4 @@
-"""What changes on the tracker between two calls: a private text never becomes public, and no old note is taken."""
+"""If the tracker changes between two calls, no private text becomes public, and no old note is linked."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TAKES_PART = ["view_issues", "add_issue_notes", "edit_issues", "log_time", "add_
 
 @pytest.fixture
 def begun(bridge: Bridge, stand_in: StandIn) -> Bridge:
-    """Return a bridge that sends all notes, with a ticket that has its issue; who manages may write private ones."""
+    """A bridge that sends all notes, whose ticket has its issue; developers may not write private notes."""
     bridge.configure(sync_followups="all", sync_solutions="on")
     stand_in.patch("roles", DEVELOPER, permissions=TAKES_PART)
     assert bridge.forward(task_event()) == [EventState.DONE]
@@ -32,7 +32,7 @@ def begun(bridge: Bridge, stand_in: StandIn) -> Bridge:
 
 
 def in_support(stand_in: StandIn, project_id: int = 1) -> int:
-    """Return the number of alice's membership."""
+    """Return the id of alice's membership."""
     (found,) = [
         one["id"]
         for one in stand_in.state()["memberships"]
@@ -53,7 +53,7 @@ def test_a_private_note_stays_private_if_its_issue_has_moved_to_where_the_person
 def test_a_private_note_stays_private_if_the_person_loses_their_membership_in_between(
     begun: Bridge, stand_in: StandIn
 ) -> None:
-    """They would be made a member again, with a role that may not write private notes."""
+    """They would become a member again, with a role that may not write private notes."""
     number = in_support(stand_in)
     stand_in.patch("memberships", number, role_ids=[MANAGER])
     begun.receive(PRIVATE)
@@ -65,7 +65,7 @@ def test_a_private_note_stays_private_if_the_person_loses_their_membership_in_be
 def test_a_private_note_stays_private_right_after_a_role_has_lost_the_right(
     begun: Bridge, stand_in: StandIn
 ) -> None:
-    """What a role may do is otherwise remembered for a minute."""
+    """A role's permissions are otherwise cached for a minute."""
     stand_in.patch("memberships", in_support(stand_in), role_ids=[MANAGER])
     assert begun.forward(PRIVATE) == [EventState.DONE]
     stand_in.patch("roles", MANAGER, permissions=TAKES_PART)
@@ -95,7 +95,7 @@ def test_a_note_that_redmine_leaves_out_is_not_taken_for_an_old_one_of_its_text(
 def test_a_note_whose_text_redmine_has_changed_is_recognised(
     begun: Bridge, stand_in: StandIn, number: int
 ) -> None:
-    """As a plug-in of Redmine may do: it is the only note of its author just now."""
+    """A plug-in of Redmine may do this: it is the only recent note of its author."""
     user = ALICE if number == 5 else {"id": 99, "email": "stranger@example.test"}
     changed = {
         "id": 900,
@@ -125,7 +125,7 @@ def test_a_note_is_recognised_whatever_the_clock_of_redmine_says(
 def test_a_note_of_an_api_user_who_is_not_known_yet_is_neither_repeated_nor_lost(
     begun: Bridge, stand_in: StandIn, user: dict[str, object]
 ) -> None:
-    """The key is a new administrator's, and the people of Redmine were read before."""
+    """The key belongs to a new administrator, and the users of Redmine were read before."""
     known = [TrackerPerson(2, "root", "Old Admin", "root@example.net", admin=True), PEOPLE[1]]
     with begun.store.transaction() as tx:
         tx.people.replace_cache(known)
@@ -142,7 +142,7 @@ def test_a_note_of_an_api_user_who_is_not_known_yet_is_neither_repeated_nor_lost
 
 
 def notes_id(stand_in: StandIn) -> int:
-    """Return the number of the only note."""
+    """Return the id of the only note."""
     (found,) = [
         one["id"] for issue in stand_in.state()["issues"] for one in issue["journals"] if one["notes"]
     ]

@@ -1,4 +1,4 @@
-"""Lost answers, lost workers and restored backups: each follow-up and each solution is one note, or on hold."""
+"""After lost answers, lost workers and restored backups each follow-up and solution is one note, or on hold."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ LOST_BEFORE = ["reset_before", "timeout_before", "status_before"]
 DEVELOPER, REPORTER = 4, 5
 PUBLIC_PROJECT, PRIVATE_PROJECT = 2, 4
 ON_TRACKER = 5
-"""Alice's number in the tracker."""
+"""Alice's id in the tracker."""
 
 
 class WorkerDied(BaseException):
-    """Stands for SIGKILL: nothing of ours catches it."""
+    """Simulates SIGKILL: no code of deskbridge catches it."""
 
 
 @pytest.fixture
 def begun(bridge: Bridge) -> Bridge:
-    """Return a bridge that sends all notes, with a ticket that has its issue."""
+    """A bridge that sends all notes, with a ticket that has its issue."""
     bridge.configure(sync_followups="all", sync_solutions="on")
     assert bridge.forward(task_event()) == [EventState.DONE]
     return bridge
@@ -74,7 +74,7 @@ def test_a_note_whose_answer_was_lost_is_there_once(begun: Bridge, stand_in: Sta
 def test_a_note_that_could_not_be_read_back_is_found_later(
     begun: Bridge, stand_in: StandIn, fault: str
 ) -> None:
-    """The 204 names no id; the read that would have found it fails."""
+    """The 204 has no id, and the read that would have found the note fails."""
     lose(stand_in, fault, method="GET")
     (event_id,) = begun.receive(solution_event(1))
     begun.sync()
@@ -88,7 +88,7 @@ def test_a_note_that_could_not_be_read_back_is_found_later(
 def test_a_refused_read_back_does_not_let_the_note_be_sent_again(
     begun: Bridge, stand_in: StandIn, status: int
 ) -> None:
-    """Whatever the read is answered: the note may be there."""
+    """Whatever the answer to the read is, the note may exist."""
     stand_in.fault("status_before", method="GET", path=ISSUE, status=status, count=1)
     begun.receive(followup_event(1))
     begun.sync()
@@ -99,7 +99,7 @@ def test_a_refused_read_back_does_not_let_the_note_be_sent_again(
 
 
 def test_redmine_goes_away_right_after_the_note(begun: Bridge, stand_in: StandIn) -> None:
-    """Nothing could be sent any more: that must not free the row of a note that is there."""
+    """Further calls are not allowed: that must not free the row of a note that exists."""
     begun.receive(followup_event(1))
 
     def meanwhile() -> None:
@@ -158,7 +158,7 @@ def test_a_worker_killed_between_claim_and_send_leaves_a_note_that_another_sends
 def test_a_worker_that_was_stopped_at_its_call_while_another_takes_over(
     begun: Bridge, stand_in: StandIn, policy: str, sent: bool
 ) -> None:
-    """One that sends late leaves a second note; then both are shown to a person."""
+    """A worker that sends late adds a second note; then both are shown to a person."""
     begun.configure(in_doubt_policy=policy)
 
     def meanwhile() -> None:
@@ -214,7 +214,7 @@ def test_a_person_has_it_sent_again(begun: Bridge, stand_in: StandIn) -> None:
 def test_a_follow_up_and_a_solution_of_one_text_that_are_both_unclear_are_two_notes(
     begun: Bridge, stand_in: StandIn, faults: tuple[str, str]
 ) -> None:
-    """They cannot be told apart, so that they are resolved together."""
+    """They cannot be distinguished, so they are resolved together."""
     same = {"id": 77, "content": "Done", "user": ALICE}
     events = followup_event(1, of_followup=same), solution_event(2, of_solution=same)
     for event, fault in zip(events, faults, strict=True):
@@ -251,7 +251,7 @@ def test_a_note_that_redmine_silently_leaves_out_is_sent_as_the_api_user(
 
 @pytest.mark.promise("SEC-80")
 def test_a_private_note_never_becomes_public(begun: Bridge, stand_in: StandIn) -> None:
-    """Redmine would make it public for a person who may not set notes as private."""
+    """Redmine would make it public if a person may not set notes as private."""
     stand_in.patch("roles", DEVELOPER, permissions=["view_issues", "add_issue_notes", "edit_issues"])
     author = {**ALICE, "name": "Alice Archer"}
     private = followup_event(1, of_followup=followup(is_private=True, user=author))
@@ -416,7 +416,7 @@ def test_whatever_is_lost_each_note_is_there_once(
         begun.sync(ticket_id)
     (issue,) = [one for one in stand_in.state()["issues"] if one["id"] == issue_id]
     found = Counter(one["notes"] for one in issue["journals"] if one["notes"])
-    # the newest event of a follow-up that was not sent yet decides its text, so that only their number is sure
+    # the newest event of a follow-up that is not sent yet decides its text, so only the number is certain
     linked = [row(begun, *one) for one in wanted]
     assert [one.state for one in linked] == [LedgerState.LINKED] * len(wanted), begun.steps(ticket_id)
     assert len({one.tracker_id for one in linked}) == len(wanted)
@@ -439,6 +439,6 @@ def _die(*_: object) -> None:
 
 
 def _of(event: dict[str, Any], ticket_id: int, task_id: int | None = None) -> dict[str, Any]:
-    """Return an event as one of another ticket."""
+    """Return an event moved to another ticket."""
     moved = {**event, "ticket": {**event["ticket"], "id": ticket_id}}
     return moved if task_id is None else {**moved, "task": {**event["task"], "id": task_id}}

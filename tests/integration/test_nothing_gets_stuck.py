@@ -1,4 +1,4 @@
-"""No event, answer or fault keeps a ticket, or the tickets of others, waiting for ever."""
+"""No event, answer or fault keeps a ticket, or other tickets, waiting for ever."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_an_e_mail_with_u_0000_in_it_does_not_stop_its_ticket_on_postgresql(
 def test_an_unclear_answer_to_a_probe_is_no_crash_and_uses_up_an_attempt(
     bridge: Bridge, stand_in: StandIn
 ) -> None:
-    """422 for the time entry, and then 500 for the question whether the issue still exists."""
+    """422 for the time entry, and then 500 for the query whether the issue still exists."""
     assert bridge.forward(task_event()) == ["done"]
     bridge.configure(default_activity_id=10)
     stand_in.fault("status_before", method="PUT", path="/issues/6.json", status=500)
@@ -83,7 +83,7 @@ def test_a_clear_refusal_stays_clear_where_the_question_about_the_key_has_no_ans
 
 
 def test_a_fault_of_ours_fails_the_event_in_the_end(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Any exception nobody thought of: bounded attempts with pauses between them, then `failed`, replayable."""
+    """For any unforeseen exception: a limited number of attempts with delays, then `failed`, which can be replayed."""
 
     def stumble(*_: object) -> None:
         raise ValueError("nobody thought of this")
@@ -102,7 +102,7 @@ def test_a_fault_of_ours_fails_the_event_in_the_end(bridge: Bridge, monkeypatch:
 def test_one_ticket_that_the_tracker_always_sends_away_does_not_block_the_others(
     bridge: Bridge, stand_in: StandIn
 ) -> None:
-    """503 with Retry-After for one issue only: after each pause the sweep lets the same ticket probe again."""
+    """503 with Retry-After for one issue only: after each pause the sweep may pick the same ticket to probe again."""
     assert bridge.forward(task_event()) == ["done"]
     stand_in.fault("status_before", method="PUT", path="/issues/6.json", status=503, retry_after=0)
     bridge.receive(ticket_event(1, of_ticket=ticket(status=5)))
@@ -111,7 +111,7 @@ def test_one_ticket_that_the_tracker_always_sends_away_does_not_block_the_others
         session.execute(update(JournalEvent).values(received_at=clock(-60)))
     bridge.sync()
     assert bridge.breaker.current() is not None
-    for _ in range(60):  # whoever probes is drawn by lot
+    for _ in range(60):  # the ticket that probes is chosen at random
         if bridge.event(other).state == "done":
             break
         a_sweep(bridge).notify_due()
@@ -124,7 +124,7 @@ def test_one_ticket_that_the_tracker_always_sends_away_does_not_block_the_others
 def test_a_worker_that_dies_of_a_fault_while_probing_does_not_keep_the_pause_alive(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The oldest ticket stumbles; it is the one that the sweep picks for every probe."""
+    """The oldest ticket raises the error, and the sweep picks it for every probe."""
     (bad,) = bridge.receive(task_event(of_ticket=ticket(1), of_task=task(1)))
     (good,) = bridge.receive(task_event(of_ticket=ticket(2), of_task=task(2)))
     with bridge.store.database.transaction() as session:
@@ -172,7 +172,7 @@ def test_the_sweep_sees_events_of_a_producer_whose_clock_runs_ahead(bridge: Brid
 
 
 def test_an_event_nested_too_deeply_is_refused_and_no_crash() -> None:
-    """Else some depth passes the producer and not the worker, whose stack is deeper."""
+    """Otherwise some depth would pass the producer but not the worker, whose stack is deeper."""
     deep: Any = 1
     for _ in range(600):
         deep = [deep]
@@ -183,7 +183,7 @@ def test_an_event_nested_too_deeply_is_refused_and_no_crash() -> None:
 def test_whoever_probes_and_has_nothing_to_send_asks_the_tracker_all_the_same(
     bridge: Bridge, stand_in: StandIn
 ) -> None:
-    """After a replay of everything there may be thousands of them, of which the sweep lets in one at a time."""
+    """A replay of everything may make thousands of them due, and the sweep lets in one at a time."""
     bridge.forward(task_event())
     bridge.breaker.begin(Fault.TRACKER_BUSY(method="GET", path="/users.json", status=429), 0)
     replay_events(bridge.store, [1])
@@ -216,7 +216,7 @@ def test_the_trace_of_a_replayed_ticket_names_no_more_events_than_can_be_read(br
 
 
 def test_the_trace_of_each_replayed_ticket_names_its_own_events(bridge: Bridge) -> None:
-    """However many others were replayed with it; the record of changes names the first of all."""
+    """This holds however many others were replayed with it; the audit log names the first of all of them."""
     for ticket_id in range(1, MOST_NAMED + 3):
         bridge.receive(ticket_event(5, of_ticket=ticket(ticket_id)))
     with bridge.store.database.transaction() as session:

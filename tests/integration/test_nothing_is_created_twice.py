@@ -1,6 +1,6 @@
-"""What was created is found again before it is created once more, whatever the clocks and the cache say.
+"""A created object is found before it would be created again, whatever the clocks and the cache say.
 
-A stopped worker is played by running what everybody else does meanwhile in the middle of its call.
+A stopped worker is simulated: whatever others do meanwhile runs in the middle of its call.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from worker.ticket import reconcile
 def test_a_slow_lookup_still_finds_what_was_created(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What passes between the two clocks' readings must not make the object look too old."""
+    """The time between reading the two clocks must not make the object look too old."""
     stand_in.fault("reset_after", method="POST", path="/issues.json", count=1)
     bridge.receive(task_event())
     bridge.sync()
@@ -49,7 +49,7 @@ def test_a_tracker_without_a_date_header_and_with_a_slow_clock_is_not_given_a_se
 def test_an_entry_by_an_administrator_the_cache_does_not_know_is_not_logged_twice(
     bridge: Bridge, stand_in: StandIn
 ) -> None:
-    """The key went to another administrator since the last metadata synchronisation."""
+    """The key was given to another administrator since the last metadata synchronisation."""
     assert bridge.forward(task_event()) == ["done"]
     bridge.configure(default_role_id=None)
     with bridge.store.transaction() as tx:
@@ -65,7 +65,7 @@ def test_an_entry_by_an_administrator_the_cache_does_not_know_is_not_logged_twic
 def test_every_issue_that_was_created_for_equal_tickets_is_known_to_the_ledger(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ticket 1's request is slow; ticket 1 adopts the issue of ticket 2, which is made again; then 1's 201 comes."""
+    """Ticket 1's request is slow; it adopts ticket 2's issue, which is created again; then ticket 1's 201 arrives."""
     bridge.receive(task_event(of_ticket=ticket(1, **SAME), of_task=task(1)))
 
     def meanwhile() -> None:

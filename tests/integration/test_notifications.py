@@ -1,4 +1,4 @@
-"""People are told by the service of their choice, once, and whichever process is there to do it."""
+"""People are notified once by the service of their choice, whichever process does it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def services(bridge: Bridge) -> Services:
 
 @pytest.fixture
 def console(services: Services, bridge: Bridge, receiver: Receiver) -> Notifier:
-    """What a console runs, with an address to send to; a worker runs, too."""
+    """A console's notifier with an address to send to; a worker is running, too."""
     notifications.save(services, receiver.url)
     Heartbeats(bridge.redis).mark(WORKER)
     return Notifier(services.store, services.redis, services.vault, services.settings)
@@ -48,7 +48,7 @@ def console(services: Services, bridge: Bridge, receiver: Receiver) -> Notifier:
 
 @pytest.fixture
 def pass_time(bridge: Bridge) -> Callable[[float], None]:
-    """Let what notifications remember be so many minutes older."""
+    """Make the stored state of notifications that many minutes older."""
 
     def older(minutes: float) -> None:
         by = timedelta(minutes=minutes)
@@ -87,7 +87,7 @@ def test_a_new_cause_of_failures_reaches_people_with_the_address_of_its_page(
 
 
 def console_again(console: Notifier, bridge: Bridge) -> None:
-    """Run it, though another process has just checked."""
+    """Run the notifier although another process has just checked."""
     with bridge.store.database.transaction() as session:
         for row in session.query(NotificationRecord):
             row.looked_at = None
@@ -127,7 +127,7 @@ def test_of_two_processes_that_check_at_the_same_moment_one_sends(
         with store.transaction() as first:
             assert first.notifications.claim(29, 300)
             second = pool.submit(claim)
-            time.sleep(0.5)  # it has looked, and waits for the row
+            time.sleep(0.5)  # it has checked, and waits for the row
         assert second.result() is False
 
 

@@ -1,4 +1,4 @@
-"""Whatever is sent to producer and console, within their descriptions or beyond: only answers that they describe."""
+"""Producer and console answer every request, within their API descriptions or not, as the descriptions say."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ MODES = ["positive", "negative"]
 
 
 def described(address: str, headers: dict[str, str]) -> Any:
-    """Return the API that an address describes."""
-    import schemathesis  # not with this module, which every process collects: it takes most of a second
+    """Return the API that a URL describes."""
+    import schemathesis  # not at module level, which all processes import: it takes most of a second
 
     return schemathesis.openapi.from_url(address, headers=headers)
 
 
 def statuses(api: Any, mode: str, headers: dict[str, str]) -> dict[str, set[int]]:
-    """Call every operation a few times; return the statuses of the answers, all as described, by operation."""
+    """Call every operation a few times, and validate the answers; return their statuses by operation."""
     answered: dict[str, set[int]] = {}
     for found in api.get_all_operations():
         operation = found.ok()
         takes_something = bool(operation.body) or any(operation.iter_parameters())
-        if takes_something or mode == "positive":  # what takes nothing cannot be given anything wrong
+        if takes_something or mode == "positive":  # operations without input cannot get wrong input
             answered[operation.label] = _statuses_of(operation, mode, headers)
     return answered
 
@@ -62,7 +62,7 @@ def _statuses_of(operation: Any, mode: str, headers: dict[str, str]) -> set[int]
     @given(case=operation.as_strategy(generation_mode=GenerationMode(mode)))
     def call(case: Any) -> None:
         if isinstance(case.body, dict):
-            case.body.pop("base_url", None)  # the tests call no host but this one
+            case.body.pop("base_url", None)  # the tests call no host other than this one
         seen.add(case.call_and_validate(checks=held_to, headers=headers).status_code)
 
     call()
@@ -72,7 +72,7 @@ def _statuses_of(operation: Any, mode: str, headers: dict[str, str]) -> set[int]
 @pytest.mark.promise("SEC-21")
 @pytest.mark.parametrize("mode", MODES)
 def test_the_producer_answers_as_described(tmp_path: Path, mode: str) -> None:
-    # unsigned, so that what is sent gets further than to its signature
+    # unsigned, so that requests get further than the signature check
     with running(tmp_path, webhook_secrets=(), allow_unsigned=True) as producer:
         api = described(f"{producer.base_url}/openapi.json", {})
         answered = statuses(api, mode, {})

@@ -1,4 +1,4 @@
-"""A tracker that gives no clear answer to one ticket after the other is away: everything waits, and one probe asks."""
+"""If three tickets in a row get no clear answer, the tracker is away: everything waits, and one probe checks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FAULTS: dict[str, dict[str, Any]] = {
 
 
 def send(bridge: Bridge, number: int) -> str:
-    """Have a ticket's time logged; return what became of its event."""
+    """Log a ticket's time; return the resulting state of its event."""
     (state,) = bridge.forward(
         task_event(of_ticket=ticket(number), of_task=task(number * 10)), ticket_id=number
     )
@@ -55,7 +55,7 @@ def reasons(bridge: Bridge) -> list[str]:
 
 
 def end_of_pause(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the time of the pause pass, and of all that waits."""
+    """Let the pause and all waiting times end."""
     paused = bridge.breaker.current()
     assert paused is not None
     monkeypatch.setattr("shared.redis.circuit_breaker.now", lambda _: paused.until + 1)

@@ -1,4 +1,4 @@
-"""A match by e-mail is pinned when it is first made: an address that changes hands opens no project to anybody."""
+"""A match by e-mail is pinned the first time: an address that changes hands gives no access to a project."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ ROOT: dict[str, Any] = {"id": 71, "email": "admin@example.net"}
 
 
 def know(bridge: Bridge, *people: TrackerPerson) -> None:
-    """Let the cache hold the usual people, these in place of theirs."""
+    """Fill the cache with the usual people, replaced by these where they share an id."""
     known = {one.tracker_user_id: one for one in (*PEOPLE, *people)}
     with bridge.store.transaction() as tx:
         tx.people.replace_cache(known.values())
 
 
 def with_mail(number: int, mail: str | None) -> TrackerPerson:
-    """Return somebody of the usual people with another address."""
+    """Return one of the usual people with another address."""
     one = next(person for person in PEOPLE if person.tracker_user_id == number)
     return TrackerPerson(number, one.login, one.name, mail, one.admin)
 
 
 def work(bridge: Bridge, number: int, who: dict[str, Any]) -> list[str]:
-    """Let somebody finish a ticket task of a ticket of their own."""
+    """Finish a ticket task of the person's own ticket."""
     event = task_event(of_ticket=ticket(number, technician=who), of_task=task(number + 1000, user=who))
     return bridge.forward(event, ticket_id=number)
 
@@ -55,7 +55,7 @@ def mapped(bridge: Bridge, number: int) -> Any:
 
 @pytest.fixture
 def private(bridge: Bridge) -> Bridge:
-    """A bridge whose entity is linked to a private tracker project."""
+    """A bridge whose entity is mapped to a private tracker project."""
     bridge.link(MappingKind.ENTITY, SUPPORT_ENTITY, PRIVATE)
     return bridge
 

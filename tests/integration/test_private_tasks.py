@@ -1,4 +1,4 @@
-"""What becomes of private ticket tasks, and of copies: one setting, whichever way they come (SPEC section 3)."""
+"""Private ticket tasks and copies follow one setting, however they arrive (SPEC section 3)."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_private_tasks_are_not_missed_if_they_are_skipped(bridge: Bridge, api: G
 
 
 def test_the_settings_decide_on_a_text_and_not_whoever_appends_it(bridge: Bridge) -> None:
-    """Who forgets to ask stores none."""
+    """Code that forgets to check the settings stores no text."""
     with bridge.store.transaction() as tx:
         tx.journal.append([parse_delivery(private(), "one")], datetime.now(UTC))
         (row,) = tx.journal.find(limit=None)

@@ -1,4 +1,4 @@
-"""The project and entity forms over the stand-in: one project, whatever goes wrong (SPEC 2.3, 4.1)."""
+"""The project and entity forms over the stand-in create one project, whatever goes wrong (SPEC 2.3, 4.1)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ COST_CENTRE = "2"
 
 @pytest.fixture
 def forms(bridge: Bridge) -> ProjectForms:
-    """The forms of a deskbridge whose cache is filled."""
+    """The forms of a deskbridge whose metadata cache is filled."""
     connect = Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect
     locks = Locks(bridge.redis, 60)
     assert synchronise(bridge.store, locks, connect)
@@ -52,23 +52,23 @@ def form(**changes: Any) -> ProjectForm:
 
 
 def projects(stand_in: StandIn, identifier: str = "lab-1") -> list[dict[str, Any]]:
-    """Return the tracker's projects of an identifier."""
+    """Return the tracker's projects with an identifier."""
     return [one for one in stand_in.state()["projects"] if one["identifier"] == identifier]
 
 
 def creations(stand_in: StandIn) -> int:
-    """Return how often the tracker was asked to create a project."""
+    """Return how many requests to create a project the tracker got."""
     return sum(call["method"] == "POST" and call["path"] == "/projects.json" for call in stand_in.requests())
 
 
 def settle(bridge: Bridge) -> None:
-    """Let the time pass in which a lost answer may still take effect."""
+    """Let the time pass during which a request with a lost answer may still take effect."""
     with bridge.store.database.transaction() as session:
         session.execute(update(ProjectClaim).values(settle_after=clock(-1)))
 
 
 def attempt(work: Callable[[], Made]) -> Made | BridgeError:
-    """Return what a form did, or why it was refused."""
+    """Return the result of a form, or its refusal."""
     try:
         return work()
     except BridgeError as refusal:
@@ -228,7 +228,7 @@ def test_a_lost_question_is_sent_again_only_after_its_time(
 def test_while_the_key_is_refused_nobody_is_told_that_their_own_project_is_somebody_elses(
     forms: ProjectForms, bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The list is one for anybody then: a private project is not in it."""
+    """The list is then the one for anonymous users: a private project is not in it."""
     stand_in.fault("reset_after", method="POST", path="/projects.json", count=1)
     with monkeypatch.context() as patch, pytest.raises(ProjectInDoubt):
         patch.setattr("producer.admin.projects.projects.find_project", lambda *_: None)
@@ -246,7 +246,7 @@ def test_while_the_key_is_refused_nobody_is_told_that_their_own_project_is_someb
 def test_a_form_whose_machine_slept_between_claim_and_call_sends_nothing(
     forms: ProjectForms, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The clock that counts goes on in the sleep, and was started before the claim was committed."""
+    """The send window's clock runs on during the sleep, and was started before the claim was committed."""
     slept = 0.0
     monkeypatch.setattr(send_window, "_now", lambda: time.monotonic() + slept)
     claim = ProjectClaims.claim
@@ -320,7 +320,7 @@ def test_twenty_identical_forms_at_once_make_one_project(forms: ProjectForms, st
 def test_twenty_forms_at_once_make_one_project_without_redis_locks_too(
     forms: ProjectForms, bridge: Bridge, stand_in: StandIn
 ) -> None:
-    """Redis may be emptied at any time: the claim in the database is what makes it safe."""
+    """Redis may be emptied at any time: the claim in the database is the safeguard."""
     stand_in.settings(duplicate_identifiers_race=True, latency_ms=10)
 
     class NoLocks(Locks):
@@ -355,7 +355,7 @@ def test_two_entities_that_want_one_identifier_do_not_share_it(
     ],
 )
 def test_only_active_projects_can_be_linked(forms: ProjectForms, project_id: int, told: Refusal) -> None:
-    """Closed is not absent: of what the cache does not hold the tracker is asked."""
+    """A closed project still exists: the tracker is asked about projects that the cache does not have."""
     with pytest.raises(NotFound, check=says(told)) as refused:
         forms.link(ProjectMapping(ENTITY, 9, project_id, None))
     if told is Refusal.ID_NOT_ON_TRACKER:
@@ -363,7 +363,7 @@ def test_only_active_projects_can_be_linked(forms: ProjectForms, project_id: int
 
 
 def test_a_category_that_was_made_since_is_not_read_yet(forms: ProjectForms, stand_in: StandIn) -> None:
-    """The project is known, so what is to be said stands under the category."""
+    """The project is known, so the message belongs to the category field."""
     stand_in.patch("categories", 3, project_id=1)
     newer = says(Refusal.CATEGORY_NOT_READ_YET, category_id=3, project_id=1)
     with pytest.raises(NotFound, check=newer) as refused:
@@ -372,7 +372,7 @@ def test_a_category_that_was_made_since_is_not_read_yet(forms: ProjectForms, sta
 
 
 def test_a_kept_category_that_is_gone_is_named(forms: ProjectForms, stand_in: StandIn) -> None:
-    """To read the metadata again would not bring it back."""
+    """Reading the metadata again would not bring it back."""
     forms.link(ProjectMapping(ENTITY, 9, 1, 2))
     stand_in.patch("categories", 2, project_id=5)
     synchronise(forms.store, forms.locks, forms.connect)

@@ -1,4 +1,4 @@
-"""The rate limit over several workers, on a real Redis."""
+"""The rate limit shared by several workers, on a real Redis."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_without_a_limit_nobody_waits_and_redis_is_not_asked() -> None:
 
 
 def test_whoever_waits_for_long_gives_a_heartbeat_every_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a process whose turn comes late would take itself for one that hangs."""
+    """Otherwise a process whose turn comes late would seem to hang."""
     now, waited = 1000.0, list[float]()
 
     def sleep(seconds: float) -> None:
@@ -91,7 +91,7 @@ def test_without_redis_nobody_waits() -> None:
 def test_a_long_line_for_the_rate_limit_ends_no_claim(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The turn is taken before the claim: many threads at a low limit would otherwise never send anything."""
+    """The turn is taken before the claim: otherwise many threads at a low limit would never send anything."""
     waited = 0.0
 
     def wait() -> float:

@@ -1,4 +1,4 @@
-"""Comparing the helpdesk with the journal: what was missed comes to be, once (SPEC 1.5)."""
+"""Comparing the help desk with the journal: what was missed is forwarded, once (SPEC 1.5)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def by_project(found: list[dict[str, Any]]) -> dict[int, int]:
 
 
 def issues(stand_in: StandIn) -> list[dict[str, Any]]:
-    """Return the issues of tickets; the stand-in has some of its own."""
+    """Return the issues of tickets; the stand-in also has its own."""
     return [one for one in stand_in.state()["issues"] if one["subject"].startswith(("Ticket", "Printer"))]
 
 
@@ -131,7 +131,7 @@ def test_a_ticket_that_was_never_heard_of_waits_for_its_first_done_task(bridge: 
 def test_each_of_200_dropped_events_is_found_and_none_is_sent_twice(
     bridge: Bridge, api: GlpiApi, stand_in: StandIn
 ) -> None:
-    for number in range(1, 101):  # the first task of each ticket was told of, as was its first status
+    for number in range(1, 101):  # the first task of each ticket was received, and its first status
         of_ticket, of_task = ticket(number, status=2), ticket_task(number)
         event = task_event(of_ticket=of_ticket, of_task=of_task)
         bridge.receive({**event, "occurred_at": at(number)})
@@ -215,7 +215,7 @@ def test_ticket_updates_alone_are_taken_for_seen(bridge: Bridge, api: GlpiApi) -
 def test_what_a_dry_run_says_of_80_tasks_is_what_the_tracker_has_afterwards(
     bridge: Bridge, api: GlpiApi, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By project and person: one of two projects is told by an earlier event, and one person is an administrator."""
+    """By project and person: earlier events give every third ticket a project; one person is an administrator."""
     monkeypatch.setattr("shared.helpdesk.reconciliation.AT_ONCE", 15)
     bridge.configure(match_administrators=False)
     bridge.link(MappingKind.PROJECT, 55, OTHER)

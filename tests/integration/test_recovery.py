@@ -1,4 +1,4 @@
-"""Yesterday's backup is restored while the tracker has gone on: nothing is created twice (`restore begin`)."""
+"""Yesterday's backup is restored while the tracker has moved on: nothing is created twice (`restore begin`)."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_what_was_edited_since_is_found_by_the_snapshot_it_was_made_from(
 def test_what_cannot_be_told_is_held_for_a_person_whose_word_counts(
     bridge: Bridge, stand_in: StandIn, backup: Save
 ) -> None:
-    """The helpdesk sends only the newest version again: the text that was sent is nowhere any more."""
+    """The help desk sends only the newest version again: the text that was sent is no longer stored anywhere."""
     saved = backup()
     assert bridge.forward(task_event()) == ["done"]
     saved.restore()
@@ -201,7 +201,7 @@ def test_equal_tickets_get_one_issue_each_whichever_is_sent_again_first(
 def test_what_is_alike_waits_only_until_its_owner_was_sent_again(
     bridge: Bridge, stand_in: StandIn, backup: Save
 ) -> None:
-    """A new ticket with an old one's title: which of them the issue belongs to is clear once the old one came again."""
+    """A new ticket has an old one's title: once the old ticket is sent again, it is clear whose issue it is."""
     saved = backup()
     old = task_event(0, of_ticket=ticket(1, title="Printer"), of_task=task(1, content="the same"))
     bridge.forward(old, ticket_id=1)
@@ -286,7 +286,7 @@ def test_a_tracker_that_is_away_or_unclear_creates_nothing(
 def test_a_list_that_grows_while_it_is_read_is_no_obstacle(
     bridge: Bridge, stand_in: StandIn, backup: Save, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Other workers go on creating: with a hundred new issues an hour no lookup would ever come to an end."""
+    """Other workers go on creating: with a hundred new issues an hour, no lookup would ever finish."""
     monkeypatch.setattr("shared.tracker.lists.PAGE_SIZE", 2)
     saved = backup()
     for number in range(1, 6):

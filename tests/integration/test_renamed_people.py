@@ -1,4 +1,4 @@
-"""People whose login changed on the tracker since the last synchronisation, and authors that only a template names."""
+"""People whose login in the tracker has changed since the last synchronisation, and authors from templates only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps of docs/how-to/failed-and-held.md, step by step: what they say happens, and what they say to do helps."""
+"""The steps of docs/how-to/failed-and-held.md: what they describe happens, and what they recommend helps."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """With no active template every request is, byte for byte, what version 1.x sends (SPEC section 9).
 
-`golden/requests.txt` was recorded before there were templates. A difference is a change of what trackers get: it
-belongs into the changelog, and only then into that file.
+`golden/requests.txt` was recorded before there were templates. A difference changes what trackers receive: first
+announce it in the changelog, then change that file.
 """
 
 from __future__ import annotations
@@ -74,20 +74,20 @@ def test_the_generated_default_templates_send_the_same(bridge: Bridge, recorded:
 
 
 def readable(line: str) -> tuple[str, Any]:
-    """Return a recorded request with its body as data: the order of names means nothing to a tracker."""
+    """Return a recorded request with its body as data: the order of keys does not matter to a tracker."""
     request, _, body = line.partition(" {")
     return request, json.loads("{" + body)
 
 
 def configure(bridge: Bridge) -> None:
-    """Set what can be set, so that every field of the bodies is there."""
+    """Set every optional setting, so that the bodies have all fields."""
     bridge.configure(default_tracker_id=3, default_priority_id=2, default_watcher_ids=[5, 6])
     bridge.link(MappingKind.ENTITY, SUPPORT_ENTITY, 1, 1)
     bridge.link(MappingKind.PROJECT, 40, 2)
 
 
 def forward_tickets(bridge: Bridge) -> None:
-    """Forward tickets of every kind: plain, hostile, empty, in a project, with statuses mapped and not."""
+    """Forward all kinds of tickets: plain, hostile, empty, in a project, with mapped and unmapped statuses."""
     plain, hostile, empty = ticket(1), ticket(2, **HOSTILE), ticket(3, title=" ", content=None, status=99)
     elsewhere = ticket(4, project_id=40, technician=None, title="x" * 300)
     bridge.forward(task_event(0, of_ticket=plain, of_task=task(11)), ticket_id=1)
@@ -113,7 +113,7 @@ HOSTILE = {
 
 
 def create_projects(bridge: Bridge) -> None:
-    """Create a project with as little as can be, and one with everything."""
+    """Create one project with the required fields only, and one with all fields."""
     connect = Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect
     locks = Locks(bridge.redis, 60)
     assert synchronise(bridge.store, locks, connect)

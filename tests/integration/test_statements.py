@@ -1,4 +1,4 @@
-"""What one event costs the database: few statements, and the same ones for every event."""
+"""One event needs few database statements, and every event the same ones."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ KEPT = (
     "user_pin",
     "metadata_row",
 )
-"""Read again only where it was changed."""
+"""These tables are read again only after a change."""
 
 NEW = 1
-"""The status that an issue has when it is created."""
+"""The status of a newly created issue."""
 
 
 @contextmanager
 def statements(bridge: Bridge) -> Iterator[list[str]]:
-    """Note the statements and commits of a block."""
+    """Record the statements and commits of a block."""
     engine, said = bridge.store.database.engine, list[str]()
 
     def note(*arguments: object) -> None:
@@ -44,7 +44,7 @@ def statements(bridge: Bridge) -> Iterator[list[str]]:
 
 
 def test_one_event_takes_few_statements_and_commits(bridge_on_postgresql: Bridge, stand_in: StandIn) -> None:
-    """Issue and time entry: load, claim, link, claim, link, leave; no other transaction, and nothing read twice."""
+    """Issue and time entry: load, claim, link, claim, link, leave; no other transaction, and nothing is read twice."""
     bridge = bridge_on_postgresql
     for number in (1, 2):
         bridge.forward(
@@ -55,15 +55,15 @@ def test_one_event_takes_few_statements_and_commits(bridge_on_postgresql: Bridge
         bridge.sync(3)
     assert len(entries(stand_in)) == 3
     assert said.count("COMMIT") == 6, said
-    # in a group the lock on the settings is taken by the statement that begins it
+    # in a group, the group's first statement takes the lock on the settings
     assert len(said) - said.count("COMMIT") <= 19, said
     assert len(set(said)) == len(said) - 5 - 1, "only commits, and what appends to the trace, come again"
 
 
 def test_every_event_is_asked_about_in_the_same_words(bridge_on_postgresql: Bridge) -> None:
-    """A statement that is made anew for each event costs more than to carry it out.
+    """Building a new statement for each event would cost more than executing it.
 
-    The first makes the matches, and the second finds them made: from then on they are known.
+    The first event creates the matches, and the second loads them: from then on they are cached.
     """
     bridge, heard = bridge_on_postgresql, list[list[str]]()
     for number in (1, 2, 3, 4):
@@ -78,7 +78,7 @@ def test_every_event_is_asked_about_in_the_same_words(bridge_on_postgresql: Brid
 def test_what_comes_in_during_a_pass_is_seen_to_after_it(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its own message found the lock busy."""
+    """Its own queue message found the lock taken."""
     bridge.receive(task_event())
     with stopped("POST", "/issues.json", lambda: bridge.receive(task_event(1, of_task=task(513)))):
         bridge.service.sync(4711)

@@ -1,4 +1,4 @@
-"""What the tracker was given by a status map that was wrong is given again once the map is right."""
+"""A status that the tracker got from a wrong status map is set again once the map is right."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NOT_THERE = 77
 
 @pytest.fixture
 def given_in_vain(bridge: Bridge) -> int:
-    """An update whose status the tracker does not have: it answers 204, and keeps the old one."""
+    """An update whose status does not exist in the tracker: it answers 204 and keeps the old one."""
     bridge.configure(status_map={**STATUS_MAP, 5: NOT_THERE})
     assert bridge.forward(task_event()) == ["done"]
     (event_id,) = bridge.receive(ticket_event(1, of_ticket=ticket(status=5)))
@@ -135,7 +135,7 @@ def test_statuses_are_not_read_afresh_while_the_cache_holds_them(bridge: Bridge)
 def test_a_map_that_is_changed_while_an_issue_comes_to_be_counts_for_it(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
-    """Whoever changes it is offered what was given before, and cannot see what is on its way."""
+    """A person who changes the map is offered the statuses set before, but cannot see the one being sent."""
     bridge.configure(status_map={1: 1})
 
     def changing(call: Call) -> Answer:
@@ -153,7 +153,7 @@ def test_a_map_that_is_changed_while_an_issue_comes_to_be_counts_for_it(
 def test_a_map_that_is_changed_while_a_pass_finds_another_tickets_issue_counts_for_that_one(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Issues of equal text that are in doubt are settled together, by whichever sync comes first."""
+    """Issues of equal text that are in doubt are resolved together, by whichever sync comes first."""
     bridge.configure(status_map={1: 1})
     for ticket_id in (7, 8):
         stand_in.fault("reset_after", method="POST", path="/issues.json", count=1)
@@ -178,7 +178,7 @@ def test_a_map_that_is_changed_while_a_pass_finds_another_tickets_issue_counts_f
 def test_a_status_that_was_dropped_for_want_of_a_link_is_given_when_the_link_is_back(
     bridge: Bridge, stand_in: StandIn
 ) -> None:
-    """Also where the newest event has ended by itself: its ticket task is not Done."""
+    """This holds even if the newest event ended on its own: its ticket task is not Done."""
     assert bridge.forward(task_event()) == ["done"]
     link = remove_mapping(bridge.store, MappingKind.ENTITY, SUPPORT_ENTITY)
     bridge.forward(ticket_event(1, of_ticket=ticket(status=5)))
@@ -191,7 +191,7 @@ def test_a_status_that_was_dropped_for_want_of_a_link_is_given_when_the_link_is_
 def test_a_status_that_the_map_owed_while_no_project_was_linked_is_given_when_the_link_is_back(
     bridge: Bridge, stand_in: StandIn
 ) -> None:
-    """No event was skipped with it: the ticket's own had ended long before."""
+    """No event was skipped together with it: the ticket's own had ended long before."""
     assert bridge.forward(task_event()) == ["done"]
     assert bridge.forward(ticket_event(1, of_ticket=ticket(status=5))) == ["done"]
     link = remove_mapping(bridge.store, MappingKind.ENTITY, SUPPORT_ENTITY)
@@ -219,7 +219,7 @@ def test_what_was_skipped_by_a_link_of_before_is_not_left_behind_by_whoever_make
 def test_a_process_that_dies_after_it_gave_a_status_by_a_map_of_before_leaves_it_due(
     bridge: Bridge, stand_in: StandIn, kind: type[Step[Any]]
 ) -> None:
-    """Whoever changed the map did so between its call and what it notes of it."""
+    """A person changed the map between the worker's call and the recording of its result."""
     if kind is Given:
         assert bridge.forward(task_event()) == ["done"]
         bridge.receive(ticket_event(1, of_ticket=ticket(status=5)))
@@ -259,7 +259,7 @@ def test_whoever_makes_a_link_waits_for_what_is_being_skipped_for_want_of_it(
 def test_a_refusal_by_a_map_of_before_does_not_keep_what_the_new_one_gives(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever repairs the map does so while refusals come in: what is due still is not among what they are offered."""
+    """The map is repaired while refusals arrive: a status still due is not among those offered to set again."""
     assert bridge.forward(task_event()) == ["done"]
     fault = stand_in.fault("status_before", method="PUT", path="/issues/6.json", status=403)
     (event_id,) = bridge.receive(ticket_event(1, of_ticket=ticket(status=5)))

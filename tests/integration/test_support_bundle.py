@@ -1,4 +1,4 @@
-"""The support file says how an installation stands, and holds nothing that is anybody's: no secret, name or text."""
+"""The support file describes the state of an installation without any secret, name or text of its users."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PLANTED = (
 
 @pytest.fixture
 def services(bridge: Bridge) -> Services:
-    """An installation whose settings and database are full of what is somebody's."""
+    """An installation whose settings and database are full of private data."""
     settings = bridge.settings.model_copy(
         update={
             "console_tokens": (SecretStr("hush-hush-token-of-somebody"),),

@@ -1,4 +1,4 @@
-"""Templates that try to break what holds for any text: one effect each, for the right person, no hour lost."""
+"""Templates that try to break guarantees fail: one effect per creation, the right person, and no lost hours."""
 
 from __future__ import annotations
 

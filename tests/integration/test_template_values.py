@@ -1,4 +1,4 @@
-"""Closed lists and custom fields of templates are checked against the metadata when one is saved and previewed."""
+"""Closed lists and custom fields of templates are checked against the metadata on saving and in previews."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Active templates in the worker: what is sent, what is told, and that no guarantee rests on them (SPEC section 9)."""
+"""Active templates in the worker: what is sent and reported, and that no guarantee depends on them (SPEC section 9)."""
 
 from __future__ import annotations
 
@@ -21,28 +21,30 @@ from shared.notices.refusals import Refusal
 from shared.redis.locks import Locks
 from shared.store.configuration.mappings import MappingKind
 from tests.support.bridge import DEVELOPER, Bridge
-from tests.support.events import BOB, task, task_event, ticket, ticket_event
+from tests.support.events import BOB, followup_event, solution_event, task, task_event, ticket, ticket_event
+from tests.support.ledger import notes_of
 from tests.support.refusals import says
 
 PRIVATE, PUBLIC = 1, 2
 NEW, ASSIGNED, FEEDBACK = 1, 2, 4
 MANAGER = 3
+OBJECTS = {"note.create": "issue"}
 
 
 def activate(bridge: Bridge, operation: str, **members: Any) -> None:
-    """Put a template in force whose object has these members."""
+    """Activate a template whose object has these members."""
     store = TemplateStore(bridge.store)
-    body = json.dumps({operation.partition(".")[0]: members})
+    body = json.dumps({OBJECTS.get(operation, operation.partition(".")[0]): members})
     store.activate(store.create(operation, "of the test", body, "a test").id, "a test")
 
 
 def ours(stand_in: StandIn) -> list[dict[str, Any]]:
-    """Return the issues that are not of the seed."""
+    """Return the issues that are not seed data."""
     return [issue for issue in stand_in.state()["issues"] if issue["id"] > 5]
 
 
 def sent(stand_in: StandIn, method: str, path: str) -> list[dict[str, Any]]:
-    """Return the bodies of the requests of a kind."""
+    """Return the bodies of the requests with this method and path."""
     return [one["body"] for one in stand_in.requests() if (one["method"], one["path"]) == (method, path)]
 
 
@@ -176,7 +178,7 @@ def test_a_status_that_the_tracker_ignored_at_creation_is_given_afterwards(
 def test_a_refusal_is_explained_in_words_that_do_not_depend_on_the_trackers_language(
     bridge: Bridge, stand_in: StandIn
 ) -> None:
-    forms_of(bridge)  # the cache is filled
+    forms_of(bridge)  # fills the cache
     activate(bridge, "time_entry.create", activity_id=999)
     assert bridge.forward(task_event()) == ["failed"]
     (told,) = [step for step in bridge.steps() if "Possible cause of the rejection" in step]
@@ -200,7 +202,7 @@ def test_a_membership_template_decides_the_role_and_never_the_person(
 
 
 def forms_of(bridge: Bridge) -> ProjectForms:
-    """Return the forms of a deskbridge whose cache is filled."""
+    """Return the forms of a deskbridge whose metadata cache is filled."""
     connect = Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect
     locks = Locks(bridge.redis, 60)
     assert synchronise(bridge.store, locks, connect)
@@ -256,3 +258,11 @@ def test_a_project_template_whose_identifier_cannot_be_is_refused_before_anythin
     with pytest.raises(FormRefused, check=says(Refusal.FORM_NOT_VALID, Hint.IDENTIFIER_NOT_VALID)):
         forms.create(MappingKind.ENTITY, 9, ProjectForm.of({"name": "Lab Nord", "identifier": "lab"}))
     assert not sent(stand_in, "POST", "/projects.json")
+
+
+def test_a_template_can_mark_the_note_of_a_solution(bridge: Bridge, stand_in: StandIn) -> None:
+    bridge.configure(sync_followups="all", sync_solutions="on")
+    mark = "{{#if (eq event.name 'solution.added')}}Solution: {{/if}}"
+    activate(bridge, "note.create", notes=mark + "{{note.content | plain}}")
+    assert bridge.forward(task_event(), followup_event(1), solution_event(2)) == ["done"] * 3
+    assert [text for _, text, _ in notes_of(stand_in)] == ["Toner 77 ordered", "Solution: Toner replaced"]

@@ -1,4 +1,4 @@
-"""Hours are on the day of the work: after an outage, a lost answer, and from a journal of before days were read."""
+"""Hours are logged on the day of the work, even after outages and lost answers; an unreadable day is left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A helpdesk status that is not mapped does not hide the one before it: the newest mapped status is given."""
+"""An unmapped help desk status does not hide the one before it: the newest mapped status is set."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.bridge import Bridge
 from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket, ticket_event
 
 UNMAPPED = 88
-RESOLVED, CLOSED = 3, 5  # of helpdesk statuses 5 and 6
+RESOLVED, CLOSED = 3, 5  # for help desk statuses 5 and 6
 ISSUE = "/issues/6.json"
 
 
@@ -90,7 +90,7 @@ def test_a_mapped_status_that_comes_after_a_newer_one_that_is_not_is_given(
 def test_what_was_given_is_not_given_again_for_a_status_that_is_not_mapped(
     bridge: Bridge, stand_in: StandIn
 ) -> None:
-    """A person may have set another one on the tracker meanwhile."""
+    """A person may have set another status in the tracker meanwhile."""
     assert bridge.forward(update(1, 5)) == ["done"]
     stand_in.patch("issues", 6, status_id=4)
     before = puts(stand_in)

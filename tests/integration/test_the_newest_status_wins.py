@@ -1,6 +1,6 @@
-"""The newest status is the last one, after stopped workers, refusals and replays.
+"""The last status is the newest one, even after stopped workers, refusals and replays.
 
-A stopped worker is played by running what everybody else does meanwhile in the middle of its call.
+A stopped worker is simulated: whatever others do meanwhile runs in the middle of its call.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def test_a_status_that_was_refused_is_still_owed_when_a_later_task_brings_the_sa
 def test_an_update_that_comes_together_with_a_task_is_still_an_update(
     bridge: Bridge, stand_in: StandIn
 ) -> None:
-    """Somebody moved the issue by hand; the helpdesk's update sets it right, whatever arrives in the same sync."""
+    """A person changed the issue by hand; the help desk's update corrects it, whatever arrives in the same sync."""
     assert bridge.forward(task_event()) == ["done"]
     stand_in.patch("issues", 6, status_id=4)
     bridge.forward(ticket_event(1), task_event(2, of_task=task(513)))
@@ -84,7 +84,7 @@ def test_a_replayed_status_has_all_its_attempts_again(bridge: Bridge, stand_in: 
 def test_a_status_that_whoever_had_adopted_an_issue_has_given_it_is_corrected(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, by_template: bool
 ) -> None:
-    """Also where a template's own choice of a status would have stood."""
+    """This holds even if a template's own choice of status would otherwise have stayed."""
 
     def adopted() -> None:
         adopt_as_a_sibling(bridge, event_id)
@@ -107,7 +107,7 @@ def test_a_status_that_whoever_had_adopted_an_issue_has_given_it_is_corrected(
 def test_an_answer_that_comes_after_its_lease_does_not_tell_the_issue_s_status(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A sibling may have adopted the issue, given it another status, and come to its own since."""
+    """A sibling may have adopted the issue, given it another status, and got its own issue since."""
 
     def adopted_and_given_back() -> None:
         let_leases_run_out(bridge)

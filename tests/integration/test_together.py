@@ -1,4 +1,4 @@
-"""Many tickets synced together: each exactly once, whatever befalls one of them."""
+"""Many tickets synced together are forwarded exactly once each, whatever happens to one of them."""
 
 from __future__ import annotations
 
@@ -180,11 +180,11 @@ def test_a_tracker_that_is_busy_gets_no_more_calls_than_were_in_callers_hands(
 def test_what_comes_in_on_the_way_is_seen_to_before_the_end(
     desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its own message found the lock busy."""
+    """Its own queue message found the lock taken."""
     ids, late = receive(desk), list[int]()
     updates = [ticket_event(5, of_ticket=ticket(one, status=5)) for one in TICKETS]
     with stopped("POST", "/issues.json", lambda: late.extend(desk.receive(*updates))):
-        desk.sync_together(*TICKETS, callers=1)  # nobody is at an end before
+        desk.sync_together(*TICKETS, callers=1)  # no ticket has finished by then
     assert states(desk, [*ids, *late]) == {"done": 2 * len(TICKETS)}
     assert {one["status_id"] for one in ours(stand_in)} == {3}
 
@@ -209,14 +209,14 @@ def test_a_database_that_is_away_puts_them_off_and_loses_nothing(
 
 
 def asking(desk: Bridge, ticket_id: int, event_id: int, issue_id: int) -> Any:
-    """Return the creation of ticket task 512's time entry, as that ticket asks for it."""
+    """Return the creation of ticket task 512's time entry as requested by that ticket."""
     asked = Asked(512, ticket_id, event_id, SUPPORT, issue_id, {}, [], "alike")
     run = SimpleNamespace(settings=desk.settings, basis=None)
     return SimpleNamespace(kind=Kind.TICKET_TASK, key=512, ctx=run, claim=lambda _row: asked)
 
 
 def test_of_two_that_ask_for_one_row_at_the_same_moment_one_is_given_what_it_asked_for(desk: Bridge) -> None:
-    """A ticket task that was moved may be asked for by two tickets, each for its own issue."""
+    """Two tickets may request a ticket task that was moved, each for its own issue."""
     with desk.store.transaction() as tx:
         first, second = Claim.execute_many(
             tx, [Claim(asking(desk, *one), None) for one in ((1, 1, 6), (2, 2, 7))]
@@ -228,7 +228,7 @@ def test_of_two_that_ask_for_one_row_at_the_same_moment_one_is_given_what_it_ask
 
 
 def to_its_claim(workflow: Workflow[Any]) -> Claim | LinkAndClaim:
-    """Carry out a ticket's workflow up to the claim of its time entry, by itself or with its issue's link."""
+    """Run a ticket's workflow up to the claim of its time entry, alone or joined with the link of its issue."""
 
     def is_claim(step: Step[Any]) -> bool:
         claim = step.claim if isinstance(step, LinkAndClaim) else step
@@ -243,7 +243,7 @@ def to_its_claim(workflow: Workflow[Any]) -> Claim | LinkAndClaim:
 def test_a_ticket_task_that_is_moved_while_it_waits_for_a_caller_is_logged_once_and_where_its_row_says(
     desk: Bridge, stand_in: StandIn, *, is_lost: bool
 ) -> None:
-    """Both tickets' claims come into one transaction; the answer of the one that is given may be lost."""
+    """Both tickets' claims run in one transaction; the answer to the granted claim may be lost."""
     desk.receive(task_event(of_ticket=ticket(1), of_task=task(9)))
     first = desk.service.sync_ticket(1)
     claims = [to_its_claim(first)]
@@ -268,17 +268,17 @@ def test_a_ticket_task_that_is_moved_while_it_waits_for_a_caller_is_logged_once_
 
 
 def waiting_for_as_long_as_it_takes(desk: Bridge, monkeypatch: pytest.MonkeyPatch) -> Bridge:
-    """Have nobody's transaction ended for what it waits for, however slow the machine is."""
+    """Let no transaction end because it waits, however slow the machine is."""
     monkeypatch.setattr("shared.store.tables.database.IDLE_IN_TRANSACTION_S", 600.0)
     monkeypatch.setattr("shared.store.tables.database.LOCK_WAIT_S", 600.0)
-    desk.store.database.close()  # the next connections have these limits
+    desk.store.database.close()  # new connections have these limits
     return desk
 
 
 def test_a_row_that_somebody_holds_holds_up_its_own_ticket_only(
     bridge_on_postgresql: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A person's transaction that was stopped inside: PostgreSQL has a ticket wait for it for many seconds."""
+    """A person's transaction has stopped: PostgreSQL makes a ticket wait for it for many seconds."""
     desk = waiting_for_as_long_as_it_takes(bridge_on_postgresql, monkeypatch)
     ids = receive(desk)
     desk.sync(3)
@@ -298,7 +298,7 @@ def test_a_row_that_somebody_holds_holds_up_its_own_ticket_only(
 def test_a_ticket_task_that_was_moved_is_logged_on_the_ticket_where_it_is(
     desk: Bridge, stand_in: StandIn
 ) -> None:
-    """Though both tickets are read together."""
+    """This holds although both tickets are loaded together."""
     before, after = desk.receive(
         task_event(of_ticket=ticket(1), of_task=task(9)), task_event(1, of_ticket=ticket(2), of_task=task(9))
     )
@@ -311,7 +311,7 @@ def test_a_ticket_task_that_was_moved_is_logged_on_the_ticket_where_it_is(
 
 @contextmanager
 def noted_transactions(desk: Bridge) -> Iterator[list[list[str]]]:
-    """Give the statements of each transaction of the block."""
+    """Yield the statements of each transaction of the block."""
     engine, transactions, own = desk.store.database.engine, list[list[str]](), threading.local()
 
     def begin(_connection: object) -> None:
@@ -335,7 +335,7 @@ def noted_transactions(desk: Bridge) -> Iterator[list[list[str]]]:
 def test_what_is_sent_while_somebody_changes_the_configuration_waits_with_its_answer_for_them(
     bridge_on_postgresql: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is new is read all the same; the status that the map of before made of a ticket's is given anew."""
+    """New events are loaded nevertheless; a status from the old status map is computed again."""
     desk = waiting_for_as_long_as_it_takes(bridge_on_postgresql, monkeypatch)
     receive(desk)
     driving = threading.Thread(target=desk.sync_together, args=TICKETS)
@@ -352,7 +352,7 @@ def test_what_is_sent_while_somebody_changes_the_configuration_waits_with_its_an
 
 
 def test_every_claim_waits_for_the_disk(bridge_on_postgresql: Bridge, stand_in: StandIn) -> None:
-    """And every link: only what is read anew from the journal need not."""
+    """So does every link; only data that can be read again from the journal need not wait."""
     desk = bridge_on_postgresql
     receive(desk)
     with noted_transactions(desk) as transactions:
@@ -366,7 +366,7 @@ def test_every_claim_waits_for_the_disk(bridge_on_postgresql: Bridge, stand_in: 
 def test_tickets_that_wait_for_the_rate_limit_keep_their_locks(
     bridge_on_postgresql: Bridge, stand_in: StandIn
 ) -> None:
-    """However many wait longer than a lock's lease: else each would use up a turn of the limit, and do nothing."""
+    """This holds even if they wait longer than a lock's lease: otherwise each would waste a turn of the limit."""
     desk, tickets = bridge_on_postgresql, range(1, 25)
     rate_limiter, locks = RateLimiter(desk.redis, 6), Locks(desk.redis, 2.0, keeps=True)
     connect = Connector(desk.store, Vault(desk.settings.secret_keys), rate_limiter.next_turn).connect
@@ -381,7 +381,7 @@ def test_tickets_that_wait_for_the_rate_limit_keep_their_locks(
 def test_a_ticket_of_which_much_is_due_is_read_alone(
     desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, *, is_large: bool
 ) -> None:
-    """Each of its updates is a round of statements, for which all others would wait; or one of them is large."""
+    """Each update takes several statements, for which all others would wait; or one of its updates is large."""
     real, folded_by = TicketStates.fold_all, defaultdict[int, set[str]](set)
 
     def fold_all(states: TicketStates, events: Sequence[tuple[Any, Any]], *others: Any) -> Any:
@@ -408,7 +408,7 @@ def test_a_ticket_of_which_much_is_due_is_read_alone(
 def test_a_template_is_rendered_beside_the_callers(
     desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It may take its time, for which all others would wait."""
+    """Rendering may take long, and all others would wait for it."""
     by = dict[str, set[str]]()
 
     def noted(run: Any, operation: Any, *others: Any) -> Any:
@@ -433,7 +433,7 @@ def test_a_template_is_rendered_beside_the_callers(
 def test_who_is_to_be_looked_up_anew_is_looked_up_beside_the_callers(
     desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who had another login on the tracker than was known; the store may take its time, for which all would wait."""
+    """The person's login in the tracker has changed; the store may take long, and all others would wait for it."""
     real, by = People.pin, list[str]()
 
     def pin(people: People, *about: Any, **how: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Raw answers over a socket: which are taken, whose connection is used again; what a request is written as."""
+"""Raw answers over a socket: which ones are accepted, which connections are reused, and how requests are written."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FOUND = {"ok": True}
 
 @pytest.fixture(autouse=True)
 def _trusted() -> Iterator[None]:
-    """However slow the machine is, no connection is taken for one that was idle for long."""
+    """However slow the machine is, no connection counts as idle for too long."""
     with idle(600.0):
         yield
 
@@ -35,7 +35,7 @@ def client_of(url: str, key: str = "key") -> TrackerClient:
 
 
 def first(*pieces: bytes, closes: bool = False) -> Script:
-    """Say something in answer to the very first request, piece by piece, and that all is well to any other."""
+    """Answer the very first request with these pieces, and any other request with OK."""
 
     def script(server: WireServer, connection: socket.socket, number: int) -> None:
         if number == 0 and server.read_request(connection):
@@ -166,7 +166,7 @@ def test_what_would_forge_a_request_is_not_even_connected_for(method: str, path:
 
 @pytest.fixture
 def anywhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[WireServer]:
-    """A server that every name leads to."""
+    """A server that every host name resolves to."""
     look_up = socket.getaddrinfo
     with WireServer(saying(OK)) as server:
 
@@ -202,7 +202,7 @@ def test_the_host_is_named_as_it_is_on_the_wire(anywhere: WireServer, url: str, 
     ],
 )
 def test_an_address_is_named_as_it_is_on_the_wire(url: str, host: bytes) -> None:
-    """A proxy is told the same of it, so that no server has to be there."""
+    """A proxy gets the same Host header, so no server has to exist there."""
     with WireServer(saying(OK)) as proxy:
         by_proxy = Outbound(proxy=SecretStr(proxy.url))
         TrackerClient(Target(url, SecretStr("key"), outbound=by_proxy)).call("GET", "/issues.json")

@@ -1,4 +1,4 @@
-"""The tracker client over real sockets: was anything sent, is the time bounded (SPEC section 8: 5 s in all)."""
+"""The tracker client over real sockets: whether a call was sent, and its time limit (SPEC section 8: 5 s in all)."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from shared.tracker.client import Target, TrackerClient
 from tests.support.wire import Script, WireServer, answer, reset, saying, trickle
 
 TIME_S = 1.0
-"""For the calls that are to run out of time: a busy machine has to connect and send within it, too."""
+"""For calls that have to time out: even a busy machine has to connect and send within this time."""
 
 PATIENCE_S = 60.0
-"""For every other call: none of them waits for anything."""
+"""For all other calls: none of them waits for anything."""
 
 BOUND_S = 20.0
-"""Well over what a call may take that keeps to its time, well below what it takes where one of its steps does not."""
+"""Well above the time of a call that keeps its limit, well below that of one with an unbounded step."""
 CREATED = answer(b'{"issue": {"id": 6}}', "201 Created")
 Connect = Callable[..., TrackerClient]
 Serve = Callable[[Script], WireServer]
@@ -63,7 +63,7 @@ def serve() -> Iterator[Serve]:
 
 
 def create(client: TrackerClient) -> TrackerError:
-    """Fail to create an issue, in time."""
+    """Fail to create an issue in bounded time; return the error."""
     started = time.monotonic()
     with pytest.raises(TrackerError) as failure:
         client.call("POST", "/issues.json", body={"issue": {}})
@@ -86,7 +86,7 @@ def test_a_name_that_does_not_resolve_sent_nothing(connect: Connect, monkeypatch
 def test_a_slow_resolver_is_waited_for_no_longer_than_the_whole_call(
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The system's own resolver tries each server several times, for longer than a call may take."""
+    """The system's own resolver tries each server several times, which takes longer than a call may."""
     over = threading.Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: over.wait(60))
     assert type(create(connect("http://tracker.test", timeout=TIME_S))) is TrackerUnreachable
@@ -95,7 +95,7 @@ def test_a_slow_resolver_is_waited_for_no_longer_than_the_whole_call(
 
 @pytest.fixture
 def deaf_port() -> Iterator[int]:
-    """A port whose connections are never accepted: its queue is full."""
+    """A port that never accepts connections: its queue is full."""
     with ExitStack() as stack:
         listener = stack.enter_context(socket.socket())
         listener.bind(("127.0.0.1", 0))

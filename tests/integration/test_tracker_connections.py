@@ -1,4 +1,4 @@
-"""How the tracker client uses its connections: kept alive, one per call, never trusted when idle; TLS, proxies."""
+"""The tracker client's connections: kept alive, one per call, never trusted when idle; TLS and proxies."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def client_of(
 
 @pytest.fixture
 def _trusted() -> Iterator[None]:
-    """However slow the machine is, no connection is taken for one that was idle for long."""
+    """However slow the machine is, no connection counts as idle for too long."""
     with idle(600.0):
         yield
 
@@ -57,7 +57,7 @@ def test_calls_one_after_the_other_share_one_connection(server: WireServer) -> N
 
 @pytest.mark.usefixtures("_trusted")
 def test_calls_of_several_threads_one_after_the_other_share_one_connection_too(server: WireServer) -> None:
-    """With many threads each would else be idle for so long that nobody trusts its connection."""
+    """Otherwise each of many threads would be idle for so long that its connection is not trusted."""
     client = client_of(server.url)
     for _ in range(5):
         thread = threading.Thread(target=client.call, args=("POST", "/issues.json"), kwargs={"body": {}})
@@ -145,7 +145,7 @@ def test_the_concurrency_limit_gets_each_call_that_was_made_and_whether_load_mad
 def test_the_lease_is_checked_right_before_the_request_leaves_and_it_leaves_as_one(
     server: WireServer, monkeypatch: pytest.MonkeyPatch, method: str, body: Any
 ) -> None:
-    """A worker may be stopped anywhere; the less there is between the check and the wire, the better."""
+    """A worker may stop anywhere: as little as possible should happen between the check and the wire."""
     order: list[str] = []
     send, connect, write_head = socket.socket.send, socket.socket.connect, StreamWriter.write_headers
 
@@ -294,7 +294,7 @@ def test_the_environment_s_proxies_and_netrc_do_not_get_the_key(
 
 @pytest.mark.filterwarnings(
     "ignore:Sending a large body"
-)  # it does not block: what is left waits in the transport
+)  # it does not block: the rest waits in the transport
 def test_a_request_that_nobody_reads_stays_within_the_time() -> None:
     def deaf(server: WireServer, connection: socket.socket, _number: int) -> None:
         while not server.ended.wait(0.5):

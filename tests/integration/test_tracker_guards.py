@@ -1,4 +1,4 @@
-"""What aiohttp is kept from, and how threads use the one loop of their process."""
+"""What aiohttp is prevented from doing, and how threads share the one event loop of their process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PERSON = "Basic cGVyc29uOnNlY3JldCB3b3Jk"
 
 @pytest.fixture(autouse=True)
 def _trusted() -> Iterator[None]:
-    """However slow the machine is, no connection is taken for one that was idle for long."""
+    """However slow the machine is, no connection counts as idle for too long."""
     with idle(600.0):
         yield
 
@@ -76,9 +76,9 @@ def test_a_trickling_answer_ends_with_the_five_seconds_of_the_call() -> None:
 
 @pytest.mark.filterwarnings(
     "ignore:Sending a large body"
-)  # it does not block: what is left waits in the transport
+)  # it does not block: the rest waits in the transport
 def test_nothing_more_of_a_request_leaves_once_its_call_has_ended() -> None:
-    """The tracker would else carry it out later, when it may have been sent again."""
+    """Otherwise the tracker would execute it later, when it may have been sent again."""
     is_over, came = threading.Event(), list[int]()
 
     def deaf(_server: WireServer, connection: socket.socket, _number: int) -> None:
@@ -101,7 +101,7 @@ def test_nothing_more_of_a_request_leaves_once_its_call_has_ended() -> None:
 def test_an_address_where_no_tracker_may_be_is_not_connected_to(
     monkeypatch: pytest.MonkeyPatch, host: str
 ) -> None:
-    """Nobody looks up an address, so that what checks names does not see it."""
+    """An IP address needs no lookup, so the check of looked-up names does not see it."""
     connected = list[object]()
     monkeypatch.setattr(socket.socket, "connect", lambda _self, address: connected.append(address))
     with pytest.raises(TrackerUnreachable, match="DESKBRIDGE_ALLOW_LINK_LOCAL"):
@@ -170,13 +170,13 @@ def test_no_more_names_are_looked_up_at_once_than_four(monkeypatch: pytest.Monke
 
 
 def test_a_synchronous_call_in_a_coroutine_is_an_error() -> None:
-    """It would stop the loop that it waits on."""
+    """It would block the loop that it waits for."""
     client = client_of("http://127.0.0.1:1")
 
     async def call() -> None:
         client.call("GET", "/issues.json")
 
-    with pytest.raises(RuntimeError, match="acall"):
+    with pytest.raises(RuntimeError, match="await `send`"):
         asyncio.run(call())
 
 
@@ -193,7 +193,7 @@ def test_the_calls_of_all_threads_are_made_by_one() -> None:
 
 
 def test_a_thread_waits_for_its_call_no_longer_than_a_call_can_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even if the loop does not go on."""
+    """This holds even if the loop is stuck."""
     monkeypatch.setattr(client_module, "LONGEST_S", 0.5)
     let_go = threading.Event()
     with WireServer(saying(OK)) as server:

@@ -1,4 +1,4 @@
-"""What is a whole answer of the tracker, and what is none, byte by byte; and how long a flood is read."""
+"""Which answers of the tracker are complete, byte by byte, and how long a flood is read."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ LENGTH = b"Content-Length: %d\r\n\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 ZIPPED = gzip.compress(b"{}")
 SILENCE_S = 0.3
-"""So long a server waits for another question before it closes."""
+"""How long a server waits for another request before it closes the connection."""
 
 
 @pytest.fixture(autouse=True)
 def _trusted() -> Iterator[None]:
-    """However slow the machine is, no connection is taken for one that was idle for long."""
+    """However slow the machine is, no connection counts as idle for too long."""
     with idle(600.0):
         yield
 
@@ -38,7 +38,7 @@ def client_of(server: WireServer, timeout: float = 60.0) -> TrackerClient:
 
 
 def first(raw: bytes, *, in_pieces: bool) -> Script:
-    """Say something in answer to the very first request, and that all is well to any other."""
+    """Answer the very first request with these bytes, and any other request with FINE."""
 
     def script(server: WireServer, connection: socket.socket, number: int) -> None:
         if number == 0 and server.read_request(connection):
@@ -92,7 +92,7 @@ def test_a_whole_answer_is_read_however_it_comes(
         found = client.raw("POST", "/issues.json", body={})
         assert (found.status, found.body, found.at) == (status, body, None)
         if not keeps:
-            time.sleep(0.1)  # until what follows the answer has come, too
+            time.sleep(0.1)  # until the bytes after the answer have arrived, too
         assert client.raw("POST", "/issues.json", body={}).body == '"fine"'
         assert server.connections == (1 if keeps else 2)
 

@@ -1,4 +1,4 @@
-"""Trial mode: everything is planned and said, nothing is sent; afterwards what waited is sent or dropped, as chosen."""
+"""Trial mode: everything is planned and recorded, nothing is sent; afterwards waiting events are sent or dropped."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from worker.ticket.requests import IssueCreation
 from worker.ticket.sync import Forwarding
 
 SOLVED, RESOLVED = 5, 3
-"""A status in GLPI, and what it is in Redmine."""
+"""A status in GLPI, and its counterpart in Redmine."""
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -42,7 +42,7 @@ def desk(request: pytest.FixtureRequest) -> Bridge:
 
 
 def services(desk: Bridge) -> Services:
-    """Return what the command line and the console work with; whom they notify the bridge syncs next."""
+    """Return the services of command line and console; tickets that they notify are synced next by the bridge."""
     made = Services(desk.settings, desk.store)
     object.__setattr__(made, "notify", desk._notify)
     return made
@@ -53,7 +53,7 @@ def switch_on(desk: Bridge) -> None:
 
 
 def writes(stand_in: StandIn) -> list[tuple[str, str]]:
-    """Return what Redmine was asked to change."""
+    """Return the requests to Redmine that change something."""
     return [(one["method"], one["path"]) for one in stand_in.requests() if one["method"] != "GET"]
 
 
@@ -66,7 +66,7 @@ def states(desk: Bridge, *event_ids: int) -> list[str]:
 
 
 def with_issue(desk: Bridge) -> None:
-    """Have an issue and an hour and a half in Redmine, from before the trial."""
+    """Create an issue and a time entry in Redmine, and then switch trial mode on."""
     assert desk.forward(task_event()) == ["done"]
     switch_on(desk)
 
@@ -302,7 +302,7 @@ def test_the_record_of_changes_says_who_switched_it_and_what_became_of_the_event
 
 
 def switching(desk: Bridge, *, at_turn: int) -> SyncService:
-    """Return a worker during whose wait for the rate limit, at a certain turn, somebody switches trial mode on."""
+    """Return a worker that waits for the rate limit; at a certain turn, a person switches trial mode on."""
     turns = 0
 
     def wait() -> float:

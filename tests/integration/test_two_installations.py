@@ -1,4 +1,4 @@
-"""Two installations with the same ticket numbers share one Redis database: neither touches what is the other's."""
+"""Two installations with the same ticket numbers share one Redis database without affecting each other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.events import task_event
 from worker.beat import AT_WORK_S, EachInstallation
 
 COMMON = {INSTALLATIONS, f"{OURS}alive:{BEAT}"}
-"""What every installation of a Redis shares: which there are, and the beat that serves them all."""
+"""Keys that all installations of a Redis share: their list, and the heartbeat of the beat that serves them all."""
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_a_queue_message_reaches_only_the_workers_of_its_own_installation(
 
 
 def test_a_beat_has_every_installation_swept_that_is_at_work(bridge: Bridge, other: Bridge) -> None:
-    """It has no database, so that it belongs to none."""
+    """Beat has no database, so it belongs to no installation."""
     beat = EachInstallation(
         bridge.settings, Heartbeats(bridge.redis), app=make_celery(bridge.settings), lazy=True
     )

@@ -1,4 +1,4 @@
-"""What whoever has the producer's role may append fails alone, and however much it is, a pass's memory is bounded."""
+"""Forged journal rows of the producer's role fail alone, and a sync pass uses bounded memory for any number of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LATER = datetime(2150, 1, 1, tzinfo=UTC)
 
 
 def forge(bridge: Bridge, **columns: Any) -> int:
-    """Append a row as whoever has taken over the producer may."""
+    """Append a row as an attacker with the producer's role could."""
     now = datetime.now(UTC)
     row = {
         "delivery_id": f"forged-{columns}"[:200],

@@ -1,4 +1,4 @@
-"""What a process that is to end, or a pause, keeps from beginning: every request but that of a claim that was given."""
+"""What must not start while a process ends or during a pause: every request except that of a granted claim."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Scene = Callable[[Bridge, StandIn, list[Said]], Bridge]
 
 
 def walked(desk: Bridge, stand_in: StandIn, asked: list[Said]) -> list[tuple[Step[Any], list[Said]]]:
-    """Go a ticket's way; return what it awaited, each with the requests that it made."""
+    """Run a ticket's workflow; return its steps, each with the requests that it made."""
     workflow, steps = desk.service.sync_ticket(4711), list[tuple[Step[Any], list[Said]]]()
     result: Any = None
     error: Exception | None = None
@@ -167,7 +167,7 @@ def a_helpdesk_that_is_asked(desk: Bridge, _stand_in: StandIn, asked: list[Said]
 def test_every_request_begins_something(
     bridge: Bridge, stand_in: StandIn, scene: Scene, expected: Said
 ) -> None:
-    """What begins is what a process that is to end leaves to others, and what a pause stops."""
+    """A process that ends leaves every starting step to others, and a pause stops it."""
     asked = list[Said]()
     steps = walked(scene(bridge, stand_in, asked), stand_in, asked)
     asking = [(action, made) for action, made in steps if made]
@@ -185,7 +185,7 @@ def test_a_ticket_that_enters_begins_something(bridge: Bridge, stand_in: StandIn
 def test_a_worker_that_is_to_end_ends_with_the_calls_that_were_under_way(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of eight tickets the one that is called for gets its issue, and all of them are notified."""
+    """Of eight tickets, the one whose call is running gets its issue, and all eight are notified."""
     bridge.receive(
         *(
             task_event(of_ticket=ticket(one), of_task={**task_event()["task"], "id": one})
@@ -210,7 +210,7 @@ def test_a_worker_that_is_to_end_ends_with_the_calls_that_were_under_way(
 def test_a_claim_whose_call_may_not_begin_any_more_is_free_again_at_once(
     bridge: Bridge, stand_in: StandIn
 ) -> None:
-    """A pause has begun, or the process is to end: nothing was sent, so nothing is in doubt."""
+    """A pause has begun, or the process ends: nothing was sent, so nothing is in doubt."""
     bridge.receive(task_event())
     workflow, _ = workflow_until(bridge, is_creation)
     drive(workflow, NotStarted(Fault.WORKER_ENDS()))

@@ -1,4 +1,4 @@
-"""What is sent is built anew where what it was built from was changed, and only there."""
+"""A request is built again if its inputs were changed, and only then."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def desk(request: pytest.FixtureRequest) -> Bridge:
 
 
 def changes(desk: Bridge, do: Do) -> int:
-    """Return how many changes are counted when something is done."""
+    """Return how many changes an action counts as."""
     counts = list[int]()
     for what in (lambda _: None, do):
         what(desk)
@@ -111,7 +111,7 @@ def pin(desk: Bridge) -> None:
 
 
 def seen(desk: Bridge) -> None:
-    """Workers keep whom events have named (`worker.ticket.settings_cache`)."""
+    """Workers cache the people named in events (`worker.ticket.settings_cache`)."""
     with desk.store.transaction() as tx:
         tx.people.note_seen([HelpdeskUser(id=7, email="alice@example.test")])
 

@@ -1,4 +1,4 @@
-"""What people set is kept in the process, and every change of it, by whomever, is seen by the next event."""
+"""A process caches the settings, and the next event sees every change of them by any other process."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STATUSES = [Entry(MetadataKind.STATUS, one, str(one)) for one in STATUS_MAP.valu
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def desk(request: pytest.FixtureRequest) -> Bridge:
-    """A deskbridge over each of the databases, that knows all that it keeps: whom it matched is read once more."""
+    """A deskbridge over each of the databases with a filled cache: people it matched are read once more."""
     found: Bridge = request.getfixturevalue("bridge" if request.param == "sqlite" else "bridge_on_postgresql")
     change(found, lambda tx: tx.metadata.put(STATUSES))
     forward(found, 1)
@@ -38,13 +38,13 @@ def desk(request: pytest.FixtureRequest) -> Bridge:
 
 
 def forward(desk: Bridge, number: int) -> None:
-    """Have a ticket with its ticket task forwarded."""
+    """Forward a ticket with its ticket task."""
     event = task_event(number, of_ticket=ticket(number), of_task=task(number))
     assert desk.forward(event, ticket_id=number) == ["done"]
 
 
 def change(desk: Bridge, do: Callable[[Transaction], Any]) -> None:
-    """Change something as another process does."""
+    """Change something as another process would."""
     with desk.store.transaction() as tx:
         do(tx)
 
@@ -64,7 +64,7 @@ def test_a_link_that_another_process_has_removed(desk: Bridge, stand_in: StandIn
 
 
 def test_a_link_that_was_missing_is_looked_for_each_time(desk: Bridge) -> None:
-    """Also where nobody has counted it."""
+    """This holds even if the change was not counted."""
     elsewhere = ticket(3, entity_id=99)
     assert desk.forward(task_event(of_ticket=elsewhere, of_task=task(3)), ticket_id=3) == ["skipped"]
     with desk.store.database.transaction() as session:
@@ -138,7 +138,7 @@ def test_a_match_that_a_person_has_confirmed_meanwhile(desk: Bridge, stand_in: S
 
 
 def test_who_was_seen_and_which_memberships_are_known_is_read_once(desk: Bridge) -> None:
-    forward(desk, 3)  # the memberships that the first made were not known when it was read
+    forward(desk, 3)  # the memberships created by the first were unknown when it was loaded
     said = list[str]()
     with listening(desk.store.database.engine, before_cursor_execute=lambda *given: said.append(given[2])):
         forward(desk, 4)
@@ -191,7 +191,7 @@ def test_a_match_whose_pin_was_not_committed_is_made_anew(
 def test_what_nobody_has_counted_is_seen_after_a_minute(
     desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such as what an administrator of the database changes by hand."""
+    """For example changes that a database administrator makes by hand."""
     with desk.store.database.transaction() as session:
         session.execute(update(TrackerUser).where(TrackerUser.tracker_user_id == 5).values(mail_key=None))
     forward(desk, 3)

@@ -1,4 +1,4 @@
-"""What waited for its turn is sent as things are by then: nothing goes out by settings that were replaced meanwhile."""
+"""A request that waited for its turn is sent by current data: settings replaced meanwhile have no effect."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def desk(request: pytest.FixtureRequest) -> Bridge:
 
 
 def waiting(desk: Bridge, *, at_turn: int, do: Callable[[], None]) -> SyncService:
-    """Return a service with a rate limit; while it waits for a certain turn something happens."""
+    """Return a service with a rate limit that runs `do` while it waits for a certain turn; 0 means every turn."""
     turns = 0
 
     def wait() -> float:
@@ -60,7 +60,7 @@ def waiting(desk: Bridge, *, at_turn: int, do: Callable[[], None]) -> SyncServic
 
 
 def stored(desk: Bridge, change: Change) -> Callable[[], None]:
-    """Return what makes a change and commits it."""
+    """Return a function that makes a change and commits it."""
 
     def do() -> None:
         with desk.store.transaction() as tx:
@@ -70,7 +70,7 @@ def stored(desk: Bridge, change: Change) -> Callable[[], None]:
 
 
 def with_issue(desk: Bridge) -> int:
-    """Return the event of a ticket task whose ticket has its issue."""
+    """Return a pending event of a ticket task whose ticket has its issue."""
     assert desk.forward(task_event(of_task=task(1))) == ["done"]
     (event_id,) = desk.receive(task_event(1, of_task=task(2, user=BOB)))
     return event_id
@@ -146,7 +146,7 @@ def test_settings_that_change_at_every_turn_do_not_keep_a_ticket_going_for_ever(
 
 
 def with_newer_status(desk: Bridge) -> int:
-    """Return the event that gives a ticket another status; its issue is there."""
+    """Return a pending event with a new status of a ticket that has its issue."""
     assert desk.forward(task_event(of_task=task(1))) == ["done"]
     (event_id,) = desk.receive(ticket_event(1, of_ticket=ticket(status=5)))
     return event_id
@@ -155,7 +155,7 @@ def with_newer_status(desk: Bridge) -> int:
 def test_a_status_is_not_given_under_a_lock_that_was_lost_while_it_waited(
     desk: Bridge, stand_in: StandIn
 ) -> None:
-    """Whoever has the lock by then may have given a newer one."""
+    """Another worker that holds the lock by then may have set a newer status."""
     event_id = with_newer_status(desk)
     seen = len(stand_in.requests())
 
@@ -188,7 +188,7 @@ def test_a_status_is_given_by_the_map_that_is_in_force_by_then(desk: Bridge, sta
 def test_a_status_is_given_by_the_map_that_is_in_force_without_a_rate_limit_too(
     desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its request may have waited for a caller, or for its status to be looked for on the tracker."""
+    """Its request may have waited for a caller, or for a lookup of its status in the tracker."""
     event_id = with_newer_status(desk)
     seen = len(stand_in.requests())
 
@@ -235,7 +235,7 @@ def the_lease_runs_out(desk: Bridge, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_put_off_is_due_later_however_long_it_has_waited_for_its_turn(
     desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, happens: Callable[..., None]
 ) -> None:
-    """Else it would be due at once, and use up one turn after the other."""
+    """Otherwise it would be due at once, and use up one turn after the other."""
     (event_id,) = desk.receive(task_event())
     before, waited, real = datetime.now(UTC), list[float](), time.monotonic
 
@@ -253,7 +253,7 @@ def test_what_is_put_off_is_due_later_however_long_it_has_waited_for_its_turn(
 def test_nobody_claims_while_somebody_replaces_the_tracker(
     bridge_on_postgresql: Bridge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who replaces it has seen that nothing is on its way to the one before."""
+    """The replacement has already checked that no request to the old tracker is under way."""
     desk, real = bridge_on_postgresql, Configs.put
 
     def claim(kind: Kind) -> int | None:

@@ -1,4 +1,4 @@
-"""Whoever ends as the author in another's place is no secret: in the event's code, in a list, counted by the doctor."""
+"""An author in another person's place is always reported: in the event's code, in a list, and by the doctor."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from shared.notices.faults import Fault
 from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
 from shared.notices.reasons import Matching, Reason
+from shared.notices.render import sentence
 from shared.store.configuration.metadata import Entry, MetadataKind
 from tests.support.bridge import Bridge
 from tests.support.events import ALICE, task, task_event, ticket
@@ -80,6 +81,20 @@ def test_an_event_says_that_its_new_issue_has_another_author(bridge: Bridge) -> 
     event = task_event(of_ticket=ticket(technician=STRANGER))
     assert ended(bridge, event) == Reason.TIME_LOGGED_AS_ANOTHER
     assert listed(bridge) == [(Kind.TICKET, 4711, Misattribution.NOT_MATCHED)]
+
+
+def test_an_event_tells_a_wrong_author_of_the_issue_from_one_of_the_time_entry(bridge: Bridge) -> None:
+    first, second = bridge.receive(
+        task_event(of_ticket=ticket(technician=None)),
+        task_event(1, of_ticket=ticket(technician=None), of_task=task(513, user=STRANGER)),
+    )
+    bridge.sync()
+    until_settled(bridge)
+    nobody = "sent as the API user, because GLPI names no technician"
+    of_the_issue, both = (sentence(notice) for one in (first, second) if (notice := bridge.event(one).notice))
+    assert of_the_issue == f"time entry #1 on issue #6; the issue has a wrong author: {nobody}"
+    assert both.startswith("time entry #2 on issue #6, with a wrong author: sent as the API user: ")
+    assert both.endswith(f"; the issue has a wrong author: {nobody}")
 
 
 def test_a_key_that_lost_its_rights_pauses_everything_as_a_refused_one_does(

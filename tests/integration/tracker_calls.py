@@ -1,4 +1,4 @@
-"""Sessions of a test's own for the calls of threads to the tracker."""
+"""Control over the sessions that threads use for calls to the tracker."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shared.tracker.portal import PORTAL
 
 @contextmanager
 def idle(seconds: float) -> Iterator[None]:
-    """Have the connections of threads trusted for so long within the block."""
+    """Within the block, trust idle connections of threads for that many seconds."""
     PORTAL.close()
     with mock.patch.object(sessions, "IDLE_S", seconds):
         yield

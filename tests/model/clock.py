@@ -1,4 +1,4 @@
-"""One clock that the tests move: the database, the workers, their locks and pauses, and the tracker all read it."""
+"""The clock that the tests move: database, workers, locks, circuit breakers and tracker all read it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Clock:
 
     Attributes:
         now: the database's clock, since 1970.
-        skew: how far the wall clock of whoever runs at the moment is ahead of it.
+        skew: returns how many seconds the running actor's wall clock is ahead of `now`.
     """
 
     def __init__(self) -> None:
@@ -29,33 +29,33 @@ class Clock:
         self.skew: Callable[[], float] = lambda: 0.0
 
     def time(self) -> float:
-        """Stands for `time.time`."""
+        """Stand in for `time.time`."""
         return self.now + self.skew()
 
     def monotonic(self) -> float:
-        """Stands for `time.monotonic`: no skew."""
+        """Stand in for `time.monotonic`, without skew."""
         return self.now
 
     def sleep(self, seconds: float) -> None:
-        """Stands for `time.sleep`."""
+        """Stand in for `time.sleep`."""
         self.now += seconds
 
     def moment(self) -> datetime:
-        """Return the time as the database tells it."""
+        """Return the database's time."""
         return datetime.fromtimestamp(self.now, UTC)
 
     def strftime(self, _form: str, _now: str, offset: str) -> str:
-        """Stands for SQLite's function as `shared.store.tables.types.clock` calls it: now, plus '<n> seconds'."""
+        """Stand in for SQLite's function as `shared.store.tables.types.clock` calls it: now plus '<n> seconds'."""
         moment = datetime.fromtimestamp(self.now + float(offset.split()[0]), UTC)
         return moment.strftime("%Y-%m-%d %H:%M:%S.") + f"{moment.microsecond // 1000:03d}"
 
     def rule(self, connection: sqlite3.Connection) -> None:
-        """Make a connection's SQL clock this one."""
+        """Make a connection's SQL statements read this clock."""
         connection.create_function("strftime", 3, self.strftime)
 
     @contextmanager
     def in_force(self) -> Iterator[None]:
-        """Have every module that asks for the time ask this clock, until the end of the block."""
+        """Make the modules in `READERS` and the send window read this clock within the block."""
         with ExitStack() as stack:
             for module in READERS:
                 stack.enter_context(mock.patch.object(module, "time", self))

@@ -1,4 +1,4 @@
-"""Thousands of passes would log a few hundred thousand lines."""
+"""Thousands of sync passes would log several hundred thousand lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import structlog
 
 @pytest.fixture(autouse=True)
 def quiet() -> Iterator[None]:
-    """Log nothing that is not critical."""
+    """Log critical messages only."""
     before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     yield

@@ -1,4 +1,4 @@
-"""The real store on SQLite in memory: a point before each transaction and after each commit, and trouble at will."""
+"""The real store on in-memory SQLite, with a stop point around each transaction and failures on demand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.model.stage import Stage
 
 
 class Trouble(StrEnum):
-    """What becomes of a transaction."""
+    """The outcome of a transaction."""
 
     NONE = "none"
     NOT_COMMITTED = "not committed"
@@ -30,7 +30,7 @@ class Trouble(StrEnum):
 
 
 class MemoryDatabase(Database):
-    """One connection for everybody, since only one runs at a time; a fresh copy of the tables for each example."""
+    """A database with one shared connection, since one actor runs at a time; each example starts with empty tables."""
 
     def __init__(self) -> None:
         self._connection, self._threads = _connect(), None
@@ -43,7 +43,7 @@ class MemoryDatabase(Database):
         self._clock, self._stage = Clock(), Stage()
 
     def begin_example(self, clock: Clock, stage: Stage) -> None:
-        """Empty every table, and tell the time by this clock."""
+        """Empty every table and use this clock."""
         self._empty.backup(self._connection)
         clock.rule(self._connection)
         self.troubles.clear()
@@ -51,7 +51,7 @@ class MemoryDatabase(Database):
 
     @contextmanager
     def transaction(self) -> Iterator[Session]:
-        """Open a transaction as the real one does; before and after it others may run."""
+        """Open a transaction as the real database does; other actors may run before and after it."""
         self._stage.point("before a transaction")
         self._clock.now += 0.002
         trouble = self.troubles.popleft() if self.troubles else Trouble.NONE

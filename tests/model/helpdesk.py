@@ -1,4 +1,4 @@
-"""The help desk that documents are fetched from: it has them or not, and may be away."""
+"""The simulated help desk: it serves documents, may lack one, and may be unreachable."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from tests.model.clock import Clock
 from tests.model.stage import Stage
 
 PRIVATE, GONE = 53, 54
-"""Documents that are never sent: one hangs on something private, the other was deleted in the help desk."""
+"""Documents that are never sent: one is attached to a private item, the other was deleted in the help desk."""
 NOT_SENT = (PRIVATE, GONE)
 
 
 def content_of(document_id: int) -> bytes:
-    """Return a document's content: all are of one size."""
+    """Return a document's content; all documents have the same size."""
     return f"document {document_id:04}".encode()
 
 
 class SimulatedHelpdesk:
-    """Stands for a `HelpdeskLookup`, of which only documents are asked.
+    """A stand-in for `HelpdeskLookup` that only serves documents.
 
     Args:
         clock: the simulated time.
-        stage: who asks.
+        stage: knows the running actor.
 
     Attributes:
-        away: so many of the next fetches get no answer.
+        away: how many of the next fetches get no answer.
     """
 
     def __init__(self, clock: Clock, stage: Stage) -> None:

@@ -1,4 +1,4 @@
-"""An event loop in simulated time: what takes a thread is done in this one, in an order drawn from a seed."""
+"""An event loop in simulated time that runs executor functions in its own thread, in an order drawn from a seed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ T = TypeVar("T")
 
 
 class SimulatedLoop(asyncio.AbstractEventLoop):
-    """Runs callbacks in their order; once none is ready, one of the functions that wait for a thread; then time passes.
+    """Runs ready callbacks in order; if none is ready, an executor function; if there is none either, time advances.
 
     Args:
         clock: the simulated time.
-        order: draws which function comes next: threads end in any order.
+        order: draws the next executor function, since threads may finish in any order.
     """
 
     def __init__(self, clock: Clock, order: Random) -> None:
@@ -47,16 +47,16 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         return self._clock.monotonic()
 
     def get_debug(self) -> bool:
-        """Return that this is no debugging."""
+        """Return False: debug mode is off."""
         return False
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there is nothing to close."""
 
     def call_soon(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.Handle:
-        """Call a function after those that are ready."""
+        """Call a function after the ready callbacks."""
         handle = asyncio.Handle(callback, args, self, context)
         self._ready.append(handle)
         return handle
@@ -74,7 +74,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
     def call_later(  # type: ignore[override]
         self, delay: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        """Call a function after so many seconds."""
+        """Call a function after a delay in seconds."""
         return self.call_at(self.time() + delay, callback, *args, context=context)
 
     def create_future(self) -> asyncio.Future[Any]:
@@ -90,13 +90,13 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
     def run_in_executor(  # type: ignore[override]
         self, _executor: object, func: Callable[..., T], *args: Any
     ) -> asyncio.Future[T]:
-        """Have a function called as if by a thread."""
+        """Queue a function as if a thread would call it."""
         future = self.create_future()
 
         def call() -> None:
             try:
                 result = func(*args)
-            except BaseException as error:  # noqa: BLE001 (it belongs to whoever waits)
+            except BaseException as error:  # noqa: BLE001 (the waiting coroutine gets it)
                 future.set_exception(error)
             else:
                 future.set_result(result)
@@ -107,7 +107,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
     def set_exception_handler(
         self, handler: Callable[[asyncio.AbstractEventLoop, dict[str, Any]], object] | None
     ) -> None:
-        """Have errors of callbacks handled by a function."""
+        """Set the function that handles errors of callbacks."""
         self._handler = handler
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
@@ -116,7 +116,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
             self._handler(self, context)
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """Leave it where it is: it does nothing when its time has come."""
+        """Keep a cancelled timer in the queue; `_turn` skips it when it is due."""
 
     def _turn(self) -> None:
         if self._ready:

@@ -1,4 +1,4 @@
-"""The state machine: hypothesis chooses what happens next; afterwards everything heals and the oracle looks."""
+"""The state machine: Hypothesis chooses each step, then every failure ends and the oracle checks the result."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ for _name, _examples in {"quick": 60, "long": 10_000}.items():
         suppress_health_check=list(HealthCheck),
     )
 PROFILE = settings.get_profile(f"model-{os.environ.get('HYPOTHESIS_PROFILE', 'quick')}")
-"""Small and fast; HYPOTHESIS_PROFILE=long for a thorough search, which takes a core for about an hour."""
+"""Small and fast by default; HYPOTHESIS_PROFILE=long searches thoroughly and uses a core for about an hour."""
 
 TICKETS = {1: (11, 12), 2: (21,)}
 NOTES = {1: ((Kind.FOLLOWUP, 31), (Kind.SOLUTION, 31), (Kind.FOLLOWUP, 32)), 2: ((Kind.FOLLOWUP, 41),)}
-"""The tickets' follow-ups and solutions, which the help desk numbers apart."""
+"""The tickets' follow-ups and solutions, which the help desk numbers separately."""
 DOCUMENTS = {1: (51, 52, PRIVATE, GONE), 2: (51, 52)}
-"""The tickets' documents; one may hang on both."""
+"""The tickets' documents; a document may be attached to both tickets."""
 tickets = st.sampled_from(sorted(TICKETS))
 numbers = st.integers(0, 1)
 stops = st.one_of(
@@ -73,13 +73,13 @@ rules = st.builds(
 
 
 class Bridge(RuleBasedStateMachine):
-    """A helpdesk, two workers that stop anywhere, whoever else works in one go, a tracker, and bad luck."""
+    """A help desk, two workers that may stop at any point, actors that never stop, a tracker, and failures."""
 
     world: World
 
     @initialize(rules=rules, second=tickets, stops=st.tuples(stops, stops), fates=st.tuples(fates, fates))
     def begin(self, rules: Rules, second: int, stops: tuple[Stop, Stop], fates: tuple[Fate, Fate]) -> None:
-        """Two tickets that cannot be told apart have a Done ticket task each, and two workers are at it."""
+        """Log a Done ticket task on one or two tickets with equal texts, and have two workers begin to sync."""
         self.world = World(rules)
         self.sent: list[tuple[dict[str, Any], str]] = []
         for ticket_id in TICKETS if rules.siblings else (1,):
@@ -112,7 +112,7 @@ class Bridge(RuleBasedStateMachine):
         sequence: int | None,
         moved: bool = False,
     ) -> None:
-        """A ticket task was added or changed, or moved to the other ticket; `at` may lie far in the future."""
+        """Send a ticket task that was added, changed or moved to the other ticket; `at` may be far in the future."""
         ticket_id = self._ticket_id(ticket_id)
         task_id = TICKETS[ticket_id][which % len(TICKETS[ticket_id])]
         if moved:
@@ -146,7 +146,7 @@ class Bridge(RuleBasedStateMachine):
         user: dict[str, Any] | None,
         is_private: bool,
     ) -> None:
-        """A follow-up or a solution was added, or is sent once more."""
+        """Send a new follow-up or solution, or send one again."""
         ticket_id = self._ticket_id(ticket_id)
         kind, key = NOTES[ticket_id][which % len(NOTES[ticket_id])]
         of_ticket = _ticket(ticket_id, "Printer", status)
@@ -168,7 +168,7 @@ class Bridge(RuleBasedStateMachine):
     def helpdesk_attaches(
         self, ticket_id: int, which: int, name: str, status: int, at: float, user: dict[str, Any] | None
     ) -> None:
-        """A document was added, or is sent once more."""
+        """Send a new document, or send one again."""
         ticket_id = self._ticket_id(ticket_id)
         number = DOCUMENTS[ticket_id][which % len(DOCUMENTS[ticket_id])]
         added = document(number, name=name, user=user, is_private=number == PRIVATE)
@@ -176,12 +176,12 @@ class Bridge(RuleBasedStateMachine):
 
     @rule(times=st.integers(1, 3))
     def helpdesk_is_away(self, times: int) -> None:
-        """The next fetches of a document get no answer."""
+        """Leave the next fetches of documents without an answer."""
         self.world.helpdesk.away = times
 
     @rule()
     def tracker_drops_uploads(self) -> None:
-        """The tracker drops what was uploaded and not attached: it refuses their tokens from now on."""
+        """Make the tracker drop unattached uploads; it refuses their tokens from now on."""
         self.world.tracker.drop_uploads()
 
     @rule(
@@ -191,7 +191,7 @@ class Bridge(RuleBasedStateMachine):
         at=st.sampled_from([0.0, 1.0, 2.0, 1e6]),
     )
     def helpdesk_updates(self, ticket_id: int, title: str, status: int, at: float) -> None:
-        """A ticket was changed."""
+        """Send a changed ticket."""
         ticket_id = self._ticket_id(ticket_id)
         self._send(ticket_event(at, of_ticket=_ticket(ticket_id, title, status)))
 
@@ -205,7 +205,7 @@ class Bridge(RuleBasedStateMachine):
     def helpdesk_deletes(
         self, ticket_id: int, which: int | None, is_back: bool, at: float, sequence: int | None
     ) -> None:
-        """A ticket was put in the bin, or is back from there, or one of its tasks was deleted."""
+        """Send the deletion or restoration of a ticket, or the deletion of one of its tasks."""
         ticket_id = self._ticket_id(ticket_id)
         if which is None:
             name = "ticket.restored" if is_back else "ticket.deleted"
@@ -216,7 +216,7 @@ class Bridge(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 20))
     def helpdesk_sends_again(self, which: int) -> None:
-        """A delivery comes once more."""
+        """Repeat an earlier delivery."""
         event, delivery_id = self.sent[which % len(self.sent)]
         self.world.receive(event, delivery_id)
 
@@ -226,7 +226,7 @@ class Bridge(RuleBasedStateMachine):
 
     @rule(number=numbers, ticket_id=tickets, stop=stops, fate=fates, together=st.booleans())
     def worker_moves(self, number: int, ticket_id: int, stop: Stop, fate: Fate, together: bool) -> None:
-        """A worker is notified, or goes on where it had stopped; it stops again somewhere."""
+        """Notify a worker, or let a stopped worker continue; it may stop again."""
         worker, ticket_id = self.world.workers[number], self._ticket_id(ticket_id)
         tickets = [ticket_id, *(one for one in TICKETS if together and one != ticket_id)]
         self.world.tracker.fates.append(fate)
@@ -246,13 +246,13 @@ class Bridge(RuleBasedStateMachine):
     def worker_takes_over(
         self, number: int, ticket_id: int, stop: Stop, fate: Fate, seconds: float, together: bool
     ) -> None:
-        """So long after everything else that leases have run out, a worker is notified."""
+        """Let leases run out, then notify a worker or let a stopped worker continue."""
         self.world.advance(seconds)
         self.worker_moves(number, ticket_id, stop, fate, together)
 
     @rule(number=numbers, dies=st.booleans())
     def worker_ends(self, number: int, dies: bool) -> None:
-        """A worker that had stopped dies where it stands, or goes on to its end."""
+        """Kill a stopped worker, or let it run to its end."""
         worker = self.world.workers[number]
         if worker.is_busy and dies:
             worker.kill()
@@ -261,51 +261,51 @@ class Bridge(RuleBasedStateMachine):
 
     @rule(ticket_id=tickets, fates=st.lists(fates, max_size=3))
     def another_worker_syncs(self, ticket_id: int, fates: list[Fate]) -> None:
-        """A ticket is synced by a third worker, in one go."""
+        """Sync a ticket with a third worker, without a stop."""
         self.world.tracker.fates.extend(fates)
         self.world.sync(self._ticket_id(ticket_id))
 
     @rule(seconds=st.sampled_from([1, 6.3, 16.7, 21.4, 36.9, 61]), sweeps=st.booleans())
     def time_passes(self, seconds: float, sweeps: bool) -> None:
-        """Leases, settling times and pauses run out, or not yet; then perhaps a third worker does what is due."""
+        """Advance time, which may end leases, settling times and pauses; then perhaps sweep with a third worker."""
         self.world.advance(seconds)
         if sweeps:
             self.world.sweep()
 
     @rule(troubles=st.lists(st.sampled_from(Trouble), min_size=1, max_size=6))
     def database_is_in_trouble(self, troubles: list[Trouble]) -> None:
-        """The next commits fail, or succeed without anybody hearing of it."""
+        """Make the next commits fail, or succeed while their answer is lost."""
         self.world.database.troubles.extend(troubles)
 
     @rule()
     def redis_is_flushed(self) -> None:
-        """Every lock and the pause are gone."""
+        """Delete every lock and the state of the circuit breakers."""
         self.world.redis.flush()
 
     @rule()
     def person_decides(self) -> None:
-        """A person decides on whatever is held, while passes are under way; not before what was sent has arrived."""
+        """Decide every row on hold while sync passes are under way, unless a request has not arrived yet."""
         if not self.world.tracker.is_anything_under_way:
             with self.world.undisturbed():
                 decide_everything(self.world)
 
     @rule(which=st.integers(0, 20), project_id=st.sampled_from([1, 2, 4]))
     def person_moves_an_issue(self, which: int, project_id: int) -> None:
-        """A person moves an issue to another project of the tracker: ordinary triage."""
+        """Move an issue to another tracker project, as a person does in ordinary triage."""
         made = [one.tracker_id for one in self.world.tracker.made if one.kind is Kind.TICKET]
         if made:
             self.world.tracker.move(made[which % len(made)], project_id)
 
     @rule(which=st.integers(0, 20))
     def person_replays(self, which: int) -> None:
-        """A person has an event done again."""
+        """Replay an event, as a person does."""
         if self.world.accepted:
             event_id, _ = self.world.accepted[which % len(self.world.accepted)]
             with self.world.undisturbed(), self.world.store.transaction() as tx:
                 tx.journal.replay([event_id])
 
     def teardown(self) -> None:
-        """Heal while whoever stopped is still stopped, heal again once they have gone on, and look."""
+        """Heal with workers still stopped and again after they finish; check before and after a person's decisions."""
         if not hasattr(self, "world"):
             return
         try:

@@ -1,4 +1,4 @@
-"""As much of Redis as locks and the pause use, in simulated time, and emptied at will."""
+"""The part of Redis that locks and circuit breakers use, in simulated time; tests can flush it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.model.stage import Stage
 
 
 class SimulatedRedis:
-    """Keys with an end."""
+    """Keys that expire."""
 
     def __init__(self, clock: Clock, stage: Stage) -> None:
         self._clock, self._stage = clock, stage
@@ -19,23 +19,23 @@ class SimulatedRedis:
         self._tokens = 0
 
     def get(self, key: str) -> str | None:
-        """Return a value that has not ended."""
+        """Return a value, or None if the key does not exist or has expired."""
         self._only_the_living()
         value, end = self._values.get(key, ("", 0.0))
         return value if end > self._clock.now else None
 
     def getrange(self, key: str, start: int, end: int) -> str:
-        """Return a part of a value, an empty one where there is none."""
+        """Return a part of a value, or an empty string if the key does not exist."""
         return (self.get(key) or "")[start : end + 1]
 
     def pttl(self, key: str) -> int:
-        """Return how many milliseconds a value still lives."""
+        """Return how many milliseconds a key still has, or -2 if it does not exist."""
         return -2 if self.get(key) is None else round((self._values[key][1] - self._clock.now) * 1000)
 
     def set(
         self, key: str, value: str, *, nx: bool = False, ex: float | None = None, px: float | None = None
     ) -> bool:
-        """Set a value, with `nx` only where there is none."""
+        """Set a value; with `nx`, only if the key does not exist."""
         if nx and self.get(key) is not None:
             return False
         self._only_the_living()
@@ -44,7 +44,7 @@ class SimulatedRedis:
         return True
 
     def delete(self, *keys: str) -> int:
-        """Delete keys; return how many there were."""
+        """Delete keys; return how many of them existed."""
         there = [key for key in keys if self.get(key) is not None]
         for key in keys:
             self._values.pop(key, None)
@@ -55,11 +55,11 @@ class SimulatedRedis:
         return int(self._clock.now), int(self._clock.now % 1 * 1_000_000)
 
     def flush(self) -> None:
-        """Forget everything."""
+        """Delete every key."""
         self._values.clear()
 
     def register_script(self, script: str) -> Callable[..., list[int] | None]:
-        """Return what does the same as one of the scripts of the locks."""
+        """Return a function that does the same as one of the lock scripts."""
         return {locks.TAKE: self._take, locks.RENEW: self._renew, locks.RELEASE: self._release}[script]
 
     def _take(self, *, keys: list[str], args: list[Any]) -> list[int] | None:

@@ -1,4 +1,4 @@
-"""What must be true once everything has healed: an oracle that knows the events and the tracker's own data."""
+"""The oracle: checks what must be true after every failure ended, from the events and the tracker's own data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from worker.ticket.retry import MOST_ATTEMPTS, MOST_ROUNDS
 
 @dataclass(frozen=True)
 class Ended:
-    """Everything there is, read once."""
+    """The final state of the journal, the tickets and the ledger, read once."""
 
     world: World
     journal: list[JournalEvent]
@@ -38,7 +38,7 @@ class Ended:
     rows: dict[Kind, dict[int, LedgerRow]]
 
     def linked(self, kind: Kind) -> dict[int, int]:
-        """Return tracker id to key, of what is linked."""
+        """Return the key of each linked row, by tracker id."""
         return {
             row.tracker_id: key
             for key, row in self.rows[kind].items()
@@ -46,15 +46,15 @@ class Ended:
         }
 
     def taken(self, kind: Kind) -> set[int]:
-        """Return the tracker ids of what is linked, of every kind that the tracker numbers together."""
+        """Return the linked tracker ids of every kind that the tracker numbers in the same series."""
         return {tracker_id for one in _alike(kind) for tracker_id in self.linked(one)}
 
     def held(self, *kinds: Kind) -> list[LedgerRow]:
-        """Return the rows that wait for a person."""
+        """Return the rows that are on hold."""
         return [row for kind in kinds for row in self.rows[kind].values() if row.state == LedgerState.ON_HOLD]
 
     def shown(self, kind: Kind) -> set[int]:
-        """Return the tracker ids that a person is shown with what is held."""
+        """Return the tracker ids that a person is shown with rows on hold."""
         rows = self.held(*_alike(kind))
         ids = {one for row in rows for one in [row.tracker_id, *(row.candidates or ())]}
         return {one for one in ids if one is not None}
@@ -64,13 +64,13 @@ class Ended:
         return max(rows, key=lambda row: (row.occurred_at, row.sequence, row.id))
 
     def is_deleted(self, ticket_id: int) -> bool:
-        """Tell whether the newest that was heard of a ticket's deletion is that it is deleted."""
+        """Tell whether a ticket's newest deletion or restoration is a deletion."""
         said = [one for one in self.journal if one.ticket_id == ticket_id and one.task_id is None]
         said = [one for one in said if one.id in self.deletions]
         return bool(said) and self.deletions[self.newest(said).id].is_deleted
 
     def left_over(self) -> list[Made]:
-        """Return what was created, is there, and is neither linked nor shown."""
+        """Return the created objects that still exist and are neither linked nor shown to a person."""
         return [
             made
             for made in self.world.tracker.made
@@ -80,11 +80,11 @@ class Ended:
         ]
 
     def on_tracker(self, made: Made) -> bool:
-        """Tell whether it is (still) there."""
+        """Tell whether an object still exists on the tracker."""
         return made.tracker_id in self.there(made.kind)
 
     def there(self, kind: Kind) -> Collection[int]:
-        """Return the tracker ids of what is there."""
+        """Return the ids of the tracker's objects of a kind."""
         tracker = self.world.tracker
         if kind.is_addition:
             return tracker.attachments() if kind is Kind.DOCUMENT else tracker.notes()
@@ -92,12 +92,12 @@ class Ended:
 
 
 def _alike(kind: Kind) -> list[Kind]:
-    """Return the kinds that the tracker numbers together."""
+    """Return the kinds that the tracker numbers in the same series."""
     return [one for one in Kind if one.noun == kind.noun]
 
 
 def look(world: World) -> Ended:
-    """Read everything."""
+    """Read the final state."""
     with world.database.transaction() as session:
         journal = list(session.scalars(select(JournalEvent).order_by(JournalEvent.id)))
         tickets = session.scalars(select(TicketState.ticket_id)).all()
@@ -112,11 +112,11 @@ def look(world: World) -> Ended:
 
 
 def faults(world: World, *, decided: bool = False) -> list[str]:
-    """Return everything that is not as promised.
+    """Return every violation of the guarantees.
 
     Args:
-        world: healed.
-        decided: a person has decided all that was held and replayed all that had failed: now nothing of it is left.
+        world: the world, after it has healed.
+        decided: a person decided every row on hold and replayed every failed event; none of either may be left.
     """
     ended = look(world)
     found = [*_journal(ended), *_synced(ended), *_once(ended), *_wanted(ended), *_contents(ended)]
@@ -152,7 +152,7 @@ def _synced(ended: Ended) -> Iterator[str]:
 
 
 def _once(ended: Ended) -> Iterator[str]:
-    """Whatever was created belongs to a row, or a person is shown it, or is asked about one just like it."""
+    """Check that each created object is linked, shown to a person, or equal to one that a person is asked about."""
     alike: dict[str, list[Made]] = {}
     for made in ended.left_over():
         alike.setdefault(made.fingerprint, []).append(made)
@@ -167,7 +167,7 @@ def _once(ended: Ended) -> Iterator[str]:
 
 
 def _may_be_another(ended: Ended, row: LedgerRow) -> bool:
-    """Tell whether a person is asked about one that nobody has seen: by `hold` also where one of two is known."""
+    """Tell whether a person is asked about an object that was never seen; with policy `hold`, also for a duplicate."""
     return not row.duplicate or ended.world.rules.policy == "hold"
 
 
@@ -181,7 +181,7 @@ def _passing(ended: Ended) -> dict[int, list[Event]]:
 
 
 def _wanted(ended: Ended) -> Iterator[str]:
-    """Every Done ticket task has its entry and its ticket's issue, or waits for a person with an event that says so."""
+    """Check that each Done ticket task, and no other, has its time entry and issue, unless it waits for a person."""
     settled = (LedgerState.LINKED, LedgerState.ON_HOLD)
     passing = _passing(ended)
     failed = {row.task_id for row in ended.journal if row.state == EventState.FAILED}
@@ -212,19 +212,19 @@ def _at_last(ended: Ended, task_id: int) -> Event | Deletion:
 
 
 def _ticket_at_last(ended: Ended, task_id: int) -> int:
-    """Return the ticket that a ticket task belongs to by its newest event."""
+    """Return the ticket that a ticket task belongs to according to its newest event."""
     return _at_last(ended, task_id).ticket.id
 
 
 def _is_done_at_last(ended: Ended, task_id: int) -> bool:
-    """Tell whether the newest event of a ticket task says that it is Done and has time: else nothing is owed."""
+    """Tell whether a ticket task is Done and has time in its newest event; otherwise nothing need be created."""
     event = _at_last(ended, task_id)
     task = event.task if isinstance(event, Event) else None
     return task is not None and task.state == DONE and task.actiontime > 0
 
 
 def _contents(ended: Ended) -> Iterator[str]:
-    """What is linked is on the tracker and says what the events said."""
+    """Check that each linked object exists on the tracker and has the content of an event."""
     data, passing = ended.world.tracker.data, _passing(ended)
     for issue_id, ticket_id in ended.linked(Kind.TICKET).items():
         issue = data.issues.get(issue_id)
@@ -256,7 +256,7 @@ def _status(ended: Ended, ticket_id: int, status_id: int) -> Iterator[str]:
 
 
 def _additions(ended: Ended) -> Iterator[str]:
-    """Every addition to a ticket that has an issue is a note or an attachment of it, or waits for a person."""
+    """Check that each addition to a ticket with an issue is a note or an attachment of it, or waits for a person."""
     said: dict[Row, list[Event]] = {}
     for event in ended.events.values():
         if event.addition and event.addition.id not in NOT_SENT:
@@ -279,7 +279,7 @@ def _additions(ended: Ended) -> Iterator[str]:
 
 
 def _note(ended: Ended, row: LedgerRow, events: list[Event], issue_id: int | None) -> Iterator[str]:
-    """The note that is linked is on the ticket's issue and says what an event said, to nobody else."""
+    """Check that the linked note is on the ticket's issue, has an event's text, and is private if all events are."""
     place, found = ended.world.tracker.notes().get(row.tracker_id or 0, (None, None))
     notes = [event.note for event in events if event.note]
     if found is None or found["notes"] not in {one.content for one in notes}:
@@ -291,7 +291,7 @@ def _note(ended: Ended, row: LedgerRow, events: list[Event], issue_id: int | Non
 
 
 def _attachment(ended: Ended, row: LedgerRow, events: list[Event], issue_id: int | None) -> Iterator[str]:
-    """The attachment that is linked is on the ticket's issue and is the file, by a name that an event said."""
+    """Check that the linked attachment is on the ticket's issue, is the same file, and has the name from an event."""
     found = ended.world.tracker.attachments().get(row.tracker_id or 0)
     digest = sha256(content_of(document_in(row.key))).hexdigest()
     names = {_attached_as(event.document) for event in events if event.document}
@@ -303,20 +303,20 @@ def _attachment(ended: Ended, row: LedgerRow, events: list[Event], issue_id: int
 
 
 def _attached_as(document: Document) -> str:
-    """Return the name that a document has on the tracker: a picture's has its number, as a text names it."""
+    """Return the name that a document has on the tracker; a picture's name contains the document's number."""
     stem, _, ending = str(document.name).rpartition(".")
     return f"{stem}-{document.id}.{ending}" if ending == "png" else str(document.name)
 
 
 def _deleted(ended: Ended) -> Iterator[str]:
-    """Nothing stays skipped for the deletion of a ticket that is back."""
+    """Check that no event stays skipped for a deletion after its ticket was restored."""
     for row in ended.journal:
         if row.has_code(Reason.TICKET_DELETED) and not ended.is_deleted(row.ticket_id):
             yield f"event {row.id} is skipped as of a deleted ticket, which is back"
 
 
 def _held(ended: Ended) -> Iterator[str]:
-    """What waits for a person does so for a reason that is true."""
+    """Check that each row and event on hold has a true reason."""
     held = {row.ticket_id for row in ended.held(*ended.rows)}
     held_tasks = {row.key for row in ended.held(Kind.TICKET_TASK)}
     for event in ended.journal:
@@ -335,7 +335,7 @@ def _is_true(ended: Ended, kind: Kind, row: LedgerRow) -> bool:
     if row.duplicate:
         its_own = [one for one in row.candidates or () if one not in ended.taken(kind)]
         made = [one for one in ended.world.tracker.made if (one.kind, one.key) == (kind, row.key)]
-        # by `hold` nobody has looked what came of an attempt that never told, nor has who had it made again
+        # with policy `hold` nobody looked for the result of an unanswered attempt, nor did the person who retried it
         known = 1 if ended.world.rules.policy == "hold" else 2
         return len(its_own) >= known and any(one.overdue for one in made)
     if row.has_code(Reason.ISSUE_GIVEN_UP) or row.has_code(Reason.ISSUE_IS_ANOTHERS):

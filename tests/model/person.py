@@ -1,4 +1,4 @@
-"""The person who decides what the machine cannot: looks on the tracker, then adopts or has it created again."""
+"""A person who decides rows on hold: looks on the tracker, then adopts an object or has it created again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.model.world import World
 
 
 def decide_everything(world: World) -> bool:
-    """Decide whatever is held and replay whatever failed; tell whether there was anything."""
+    """Decide every row on hold and replay every failed event; tell whether there was any."""
     held = rows_on_hold(world.store)
     for kind, row in held:
         decide(world.store, kind, row.key, _found(world, kind, row))
@@ -21,7 +21,7 @@ def decide_everything(world: World) -> bool:
 
 
 def _found(world: World, kind: Kind, row: LedgerRow) -> int | None:
-    """Look on the tracker for what may be a row's; of several that are its own keep one."""
+    """Return the tracker object to adopt for a row, or None; delete the row's other candidates."""
     ended, data = look(world), world.tracker.data
     delete = {
         Kind.TICKET: data.delete_issue,
@@ -38,7 +38,7 @@ def _found(world: World, kind: Kind, row: LedgerRow) -> int | None:
     ]
     on_the_wrong_issue = row.has_code(Reason.ISSUE_GIVEN_UP) or row.has_code(Reason.ISSUE_IS_ANOTHERS)
     if on_the_wrong_issue or (row.duplicate and world.rules.policy == "hold"):
-        # nobody else has looked for those that are not known
+        # nobody else has looked for objects that are not known
         its_own += [one for one in alike if one not in its_own]
     found = its_own or alike
     keep = None if on_the_wrong_issue or not found else found[0 if world.rules.keeps_first else -1]
@@ -49,5 +49,5 @@ def _found(world: World, kind: Kind, row: LedgerRow) -> int | None:
 
 
 def _hours_sent(row: LedgerRow) -> set[float]:
-    """Return the hours that a time entry's attempts sent: a fingerprint leaves them out, a person looks at them."""
+    """Return the hours that a time entry's attempts sent; a fingerprint omits them, but a person compares them."""
     return {body["time_entry"]["hours"] for body in (row.body, *(row.earlier or ())) if body}

@@ -1,7 +1,7 @@
-"""Workers that run one at a time, each to the next point where the machine wants to look at it.
+"""Workers that run one at a time, each to the next point where the state machine stops it.
 
-A worker is a thread. It runs while everybody else stands still; at every point (before a transaction, after its
-commit, before and after a call) it may be left standing, go on, or be killed there.
+A worker is a thread that runs while all other actors are stopped. At each point (before a transaction, after its
+commit, before and after a call) it may stop, continue, or be killed.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ PATIENCE_S = 20.0
 END = 1_000_000
 
 Stop = int | str
-"""Where to stand next: after so many points, or at the next one whose name begins so."""
+"""Where to stop next: after this many points, or at the next point whose name begins with this text."""
 
 
 class Killed(BaseException):
-    """Stands for SIGKILL: nothing of ours catches it."""
+    """A stand-in for SIGKILL, which deskbridge's code never catches."""
 
 
 class Actor:
@@ -26,11 +26,11 @@ class Actor:
 
     Attributes:
         skew: how far its wall clock is ahead of the database's, in seconds.
-        claims: what it has claimed, by kind and key: when whatever it sends for it must have arrived.
+        claims: its claims, by kind and key: the time by which requests for the row must have arrived.
         pending_additions: the events of follow-ups, solutions and documents that were pending when it began.
-        syncs: how many pieces of work it has begun.
-        killed: those in which it was killed.
-        errors: what its work raised and no worker would survive.
+        syncs: how many pieces of work it has started.
+        killed: the numbers of the pieces of work in which it was killed.
+        errors: errors that its work did not handle and no worker would survive.
     """
 
     def __init__(self, name: str, skew: float = 0.0) -> None:
@@ -47,11 +47,11 @@ class Actor:
 
     @property
     def is_busy(self) -> bool:
-        """Whether it stands somewhere inside its work."""
+        """Whether it has started work and not finished it."""
         return self._thread is not None
 
     def begin(self, work: Callable[[], Any], stop: Stop) -> None:
-        """Begin a piece of work, and stand where that says."""
+        """Start a piece of work and run to the stop."""
         self.is_dead = False
         self.syncs += 1
         self._thread = threading.Thread(target=self._run, args=(work,), daemon=True, name=self.name)
@@ -60,22 +60,22 @@ class Actor:
         self._wait()
 
     def go_on(self, stop: Stop) -> None:
-        """Go on from the point it stands at, and stand again where that says."""
+        """Continue from the current point to the next stop."""
         self._stop = stop
         self._go.release()
         self._wait()
 
     def kill(self) -> None:
-        """End it where it stands; nothing of it has any effect any more."""
+        """Kill the worker at its current point; its work has no further effect."""
         self.is_dead = True
         self.killed.add(self.syncs)
         self.go_on(END)
 
     def point(self, name: str) -> None:
-        """Called by the work at each point: stand here until told to go on.
+        """Wait here if this is the stop, until `go_on` or `kill`; the work calls this at each point.
 
         Raises:
-            Killed: it ends here.
+            Killed: if the worker was killed.
         """
         if self.is_dead:
             raise Killed
@@ -99,7 +99,7 @@ class Actor:
             work()
         except Killed:
             pass
-        except BaseException as error:  # noqa: BLE001 (told by the machine, in its own thread)
+        except BaseException as error:  # noqa: BLE001 (the state machine reports it in its own thread)
             self.errors.append(error)
         self._thread = None
         self._stands.release()
@@ -109,7 +109,7 @@ class Actor:
 
 
 class Stage:
-    """Knows who runs at the moment: a worker's thread, or (without threads) whoever the machine itself plays."""
+    """Knows the running actor: a worker in its thread, or an actor that the state machine plays in its own thread."""
 
     def __init__(self) -> None:
         self._playing = threading.local()
@@ -117,12 +117,12 @@ class Stage:
 
     @property
     def actor(self) -> Actor:
-        """Who runs at the moment."""
+        """The running actor."""
         playing: Actor = getattr(self._playing, "actor", self._others)
         return playing
 
     def play(self, actor: Actor, work: Callable[[], Any]) -> Callable[[], Any]:
-        """Return the work as that worker's."""
+        """Return the work as a function that runs in a worker's name."""
 
         def played() -> Any:
             self._playing.actor = actor
@@ -131,5 +131,5 @@ class Stage:
         return played
 
     def point(self, name: str) -> None:
-        """A point in the work of whoever runs."""
+        """Mark a point in the running actor's work."""
         self.actor.point(name)

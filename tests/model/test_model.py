@@ -1,4 +1,4 @@
-"""The two guarantees in thousands of interleavings: one issue per ticket, one time entry per Done ticket task."""
+"""Both guarantees hold in thousands of interleavings: one issue per ticket, one time entry per Done ticket task."""
 
 from __future__ import annotations
 

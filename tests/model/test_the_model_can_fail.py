@@ -1,4 +1,4 @@
-"""A model that never fails shows nothing: with a protection taken out it finds what goes wrong, and soon."""
+"""The model soon finds a fault if a protection is removed; a model that never fails would prove nothing."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ from worker.ticket.search import additions_of
 pytestmark = pytest.mark.promise("OPS-14")
 
 SOON = 1000
-"""Examples until a fault is found, at most: which of them shows it hangs on names and on the order of steps."""
+"""At most this many examples until a fault is found; which one finds it depends on names and the order of steps."""
 POINTS_OF_A_PASS = 22
-"""More than a pass has that sends a note or a document."""
+"""More points than a sync pass that sends a note or a document has."""
 Taken = Callable[[], AbstractContextManager[Any]]
 
 
 @contextmanager
 def without_compare_and_set(*kinds: Kind) -> Iterator[None]:
-    """A claim is given, whatever the row's state and attempt; and a lock, which would hide that nearly always.
+    """Grant every claim, whatever the row's state and attempt, and every lock, since locks would nearly always hide it.
 
     Args:
-        kinds: claims of these; none: every claim.
+        kinds: the kinds whose claims are granted; if there are none, all kinds.
     """
     claim_of, take_of = Ledger.claim_all, Locks._take_all
 
@@ -75,23 +75,23 @@ def without_compare_and_set(*kinds: Kind) -> Iterator[None]:
 
 
 def without_the_send_window() -> AbstractContextManager[Any]:
-    """A worker sends, however long it was stopped since its claim."""
+    """Let a worker send, however long it was stopped after its claim."""
     return mock.patch.object(SendWindow, "check")
 
 
 def without_doubt() -> AbstractContextManager[Any]:
-    """A creation without a clear answer counts as one that never happened."""
+    """Treat a creation without a clear answer as one that never happened."""
 
     async def free(wanted: Creation, attempt: int, unclear: Any) -> Waiting:
         kind, key = wanted.kind, wanted.key
         await wanted.ctx.db.change(lambda tx: tx.ledger(kind).free(key, attempt, unclear.notice))
         return Waiting(written("as if it had never been sent"))
 
-    return mock.patch.object(creation, "doubt", free)
+    return mock.patch.object(creation, "put_in_doubt", free)
 
 
 def without_leases() -> AbstractContextManager[Any]:
-    """Whatever is claimed or in doubt is free for the next who comes."""
+    """Free claimed and in-doubt rows for the next worker at once."""
 
     async def unsettled(ctx: Any, kind: Any, row: Any, _now: Any) -> None:
         await ctx.db.change(lambda tx: tx.ledger(kind).free(row.key, row.attempt, written("taken")))
@@ -114,7 +114,7 @@ def test_the_model_finds_what_goes_wrong_without_a_protection(taken_out: Taken) 
 def test_the_model_sees_what_two_workers_add_because_it_is_not_claimed(
     kinds: tuple[Kind, ...], noun: str
 ) -> None:
-    """One worker stands somewhere in its pass while another adds it; then the first goes on."""
+    """One worker is stopped in its pass while another adds the note or document; then the first continues."""
 
     def sent_by_two(points: int) -> Bridge:
         state = with_a_document() if noun == "attachment" else with_a_note()
@@ -168,16 +168,16 @@ def test_the_model_sees_a_note_that_overtakes_an_earlier_one() -> None:
 
 
 def with_a_note() -> Bridge:
-    """Return a machine with one ticket, its issue, and a follow-up that is to be sent."""
+    """Return a machine with one ticket, its issue, and a follow-up to send."""
     state = with_an_issue()
     state.helpdesk_notes(1, 0, "Ordered", 2, 1.0, ALICE, is_private=False)
     return state
 
 
 def with_a_document() -> Bridge:
-    """Return the same with a document in place of the follow-up."""
+    """Return a machine with one ticket, its issue, and a document to send."""
     state = with_an_issue()
-    state.world.tracker.fates.clear()  # one was not used
+    state.world.tracker.fates.clear()  # one fate was not used
     state.helpdesk_attaches(1, 0, "scan.png", 2, 1.0, ALICE)
     return state
 

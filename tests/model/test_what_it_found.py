@@ -1,4 +1,4 @@
-"""Runs of the machine in which it found a fault, each once more and always."""
+"""Runs in which the state machine once found a fault now pass."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.promise("OPS-15")
 
 
 def test_a_late_answer_that_names_what_a_sibling_adopted_is_not_held_as_created_twice() -> None:
-    """Ticket 1 was never created and adopted ticket 2's issue; ticket 2 got another before its own answer came."""
+    """Ticket 1's creation was lost and it adopted ticket 2's issue; ticket 2 got another before its own answer came."""
     state = Bridge()
     state.begin(Rules(), 2, (END, "answered POST"), (Fate.LOST_BEFORE, Fate.ANSWERED))
     state.time_passes(61, sweeps=False)
@@ -27,7 +27,7 @@ def test_a_late_answer_that_names_what_a_sibling_adopted_is_not_held_as_created_
 
 
 def test_time_on_an_issue_that_a_person_gives_up_for_another_is_not_lost() -> None:
-    """Two issues for one ticket; the person keeps the second, and the first goes with the time logged on it."""
+    """One ticket has two issues; the person keeps the second and deletes the first with the time logged on it."""
     state = Bridge()
     rules = Rules(overstretch=True, keeps_first=False)
     state.begin(rules, 1, ("sending POST", END), (Fate.ANSWERED, Fate.ANSWERED))
@@ -35,7 +35,7 @@ def test_time_on_an_issue_that_a_person_gives_up_for_another_is_not_lost() -> No
 
 
 def test_a_status_that_is_set_long_after_the_call_was_given_up_does_not_outlive_a_newer_one() -> None:
-    """The tracker carries out a call late; the newer status is not given before that can have happened."""
+    """The tracker carries out a call late; the newer status is not set until that can no longer happen."""
     state = Bridge()
     state.begin(Rules(), 2, (END, END), (Fate.ANSWERED, Fate.ANSWERED))
     state.helpdesk_updates(1, "Printer", 5, 1.0)
@@ -46,7 +46,7 @@ def test_a_status_that_is_set_long_after_the_call_was_given_up_does_not_outlive_
 
 
 def test_an_event_of_a_moved_ticket_task_goes_on_once_its_time_entry_is_decided() -> None:
-    """The time entry is held for ticket 1; the task is on ticket 2 by now, and its event waits there."""
+    """The time entry is on hold for ticket 1; the task has moved to ticket 2, where its event waits."""
     state = Bridge()
     state.begin(Rules(policy="hold"), 2, (END, END), (Fate.ANSWERED, Fate.ANSWERED))
     state.helpdesk_logs(1, 1, 0, "Printer", 2, 1.0, ALICE, DONE, None)
@@ -59,7 +59,7 @@ def test_an_event_of_a_moved_ticket_task_goes_on_once_its_time_entry_is_decided(
 
 
 def test_time_of_a_moved_ticket_task_may_be_created_again_for_the_ticket_that_it_left() -> None:
-    """Nothing is pending on the ticket that the time entry was begun for; the newest event is on the other one."""
+    """Nothing is pending on the ticket that the time entry was claimed for; the newest event is on the other ticket."""
     state = Bridge()
     state.begin(Rules(policy="hold"), 2, (END, END), (Fate.ANSWERED, Fate.ANSWERED))
     state.helpdesk_logs(1, 1, 0, "Printer", 2, 1.0, ALICE, DONE, None)
@@ -74,7 +74,7 @@ def test_time_of_a_moved_ticket_task_may_be_created_again_for_the_ticket_that_it
 
 
 def test_a_status_that_a_sibling_gave_an_issue_before_its_own_answer_came_is_corrected() -> None:
-    """Ticket 1 was never created, adopted ticket 2's issue and closed it; then ticket 2's own answer came."""
+    """Ticket 1's creation was lost; it adopted ticket 2's issue and closed it; then ticket 2's own answer came."""
     state = Bridge()
     state.begin(Rules(), 2, (END, "answered POST"), (Fate.LOST_BEFORE, Fate.ANSWERED))
     state.helpdesk_logs(2, 0, 0, "Printer", 1, 0.0, ALICE, 1, None)
@@ -83,7 +83,7 @@ def test_a_status_that_a_sibling_gave_an_issue_before_its_own_answer_came_is_cor
 
 
 def test_by_hold_a_person_looks_themselves_for_one_that_an_unclear_attempt_may_have_created() -> None:
-    """A worker that stood still beyond every lease hears of one; what came of the attempt after it nobody knows."""
+    """A worker that was stopped beyond every lease gets an answer; the result of the attempt after it is unknown."""
     state = Bridge()
     rules = Rules(policy="hold", overstretch=True, keeps_first=False, siblings=False)
     state.begin(rules, 1, ("before POST", "before POST"), (Fate.BROKEN_AFTER, Fate.ANSWERED))
@@ -97,7 +97,7 @@ def test_by_hold_a_person_looks_themselves_for_one_that_an_unclear_attempt_may_h
 def test_hours_without_an_answer_on_an_issue_that_turns_out_to_be_a_siblings_are_logged_on_the_own_one() -> (
     None
 ):
-    """A person adopts the issue that a worker has just created for the other ticket, whose answer comes then."""
+    """A person adopts the issue that a worker has just created for the other ticket; only then does its answer come."""
     state = Bridge()
     rules = Rules(policy="hold", keeps_first=False)
     state.begin(rules, 1, ("before POST", "before POST"), (Fate.GARBAGE, Fate.NEVER_SENT))
@@ -115,7 +115,7 @@ def test_hours_without_an_answer_on_an_issue_that_turns_out_to_be_a_siblings_are
 
 
 def test_a_note_on_an_issue_that_a_person_gives_up_for_another_is_not_lost() -> None:
-    """Two issues for one ticket; the person keeps the second, and the first goes with the note on it."""
+    """One ticket has two issues; the person keeps the second and deletes the first with the note on it."""
     state = Bridge()
     rules = Rules(overstretch=True, keeps_first=False)
     state.begin(rules, 1, ("sending POST", END), (Fate.ANSWERED, Fate.ANSWERED))

@@ -1,4 +1,4 @@
-"""The mock Redmine without HTTP: every request may get lost, come late, or be refused, as the machine says."""
+"""The mock Redmine without HTTP: the state machine decides which requests are lost, late or refused."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ TIME_OUT_S = 5.0
 SEEDED = 5
 NOTES = (Kind.FOLLOWUP, Kind.SOLUTION)
 Row = tuple[Kind, int]
-"""A row of the ledger: what it creates, and its key."""
+"""A ledger row: the kind of object that it creates, and its key."""
 
 
 class Fate(StrEnum):
-    """What becomes of a call."""
+    """The outcome of a call."""
 
     ANSWERED = "answered"
     NEVER_SENT = "never sent"
@@ -57,13 +57,13 @@ class Fate(StrEnum):
 
 @dataclass
 class Made:
-    """An issue, time entry, note or attachment that deskbridge had created.
+    """An issue, time entry, note or attachment that deskbridge created.
 
     Attributes:
-        key: of the row of the ledger that it was created for.
-        overdue: the process was stopped between its check of the lease and its system call, beyond every lease.
-        told: the worker that was told of it and in which of its passes, if any was.
-        fingerprint: what it has in common with those that cannot be told apart from it.
+        key: key of the ledger row that it was created for.
+        overdue: whether its process was stopped between the check of the lease and the system call, beyond every lease.
+        told: the worker that learned of it, and in which of its passes; None if none did.
+        fingerprint: equal for objects that cannot be told apart.
     """
 
     kind: Kind
@@ -75,24 +75,24 @@ class Made:
 
     @property
     def is_excused(self) -> bool:
-        """Whether nobody can know of it: sent after every lease by a process that died before it heard of it."""
+        """Whether no worker can know of it: sent after every lease by a process that got no answer or was killed."""
         return self.overdue and (self.told is None or self.told[1] in self.told[0].killed)
 
 
 class SimulatedTracker:
-    """The tracker's data and what is on its way there.
+    """The tracker's data and the requests on their way to it.
 
     Args:
         clock: the simulated time.
-        stage: who calls.
+        stage: knows the running actor.
         skew: how far the tracker's clock is ahead of the database's, in seconds.
-        date_header: whether its answers tell its time.
-        latest: the longest that a request may take to have its effect, in seconds.
-        overstretch: whether a request may leave after whoever claimed it was stopped beyond every lease.
+        date_header: whether its answers have a Date header.
+        latest: how long a request may take to have its effect, in seconds.
+        overstretch: whether a request may be sent after its worker was stopped beyond every lease.
 
     Attributes:
-        fates: what becomes of the next calls; answered once these are used up.
-        made: everything that was created since the start.
+        fates: outcomes of the next calls; when they are used up, calls are answered.
+        made: every object that was created since the start.
     """
 
     def __init__(
@@ -108,11 +108,11 @@ class SimulatedTracker:
         self._under_way: list[tuple[float, Callable[[], Any]]] = []
 
     def call(self, method: str, path: str, **options: Any) -> Answer:
-        """Stands for `TrackerClient.call`."""
+        """Stand in for `TrackerClient.call`."""
         return self.send_from_thread(Asked(method, path, **options))
 
     def send_from_thread(self, request: Asked) -> Answer:
-        """Stands for `TrackerClient.send_from_thread`; nothing is logged, and there is no rate limit."""
+        """Stand in for `TrackerClient.send_from_thread`, without logs and without a rate limit."""
         method, path, body, login = request.method, request.path, request.body, request.login
         self._stage.point(f"before {method} {path}")
         if request.before_send:
@@ -137,22 +137,22 @@ class SimulatedTracker:
                 request.observe(CallRecord(method, path, login, body, status, 1, error))
 
     async def send(self, request: Asked) -> Answer:
-        """Stands for `TrackerClient.send`: calls that are on their way end in any order."""
+        """Stand in for `TrackerClient.send`; concurrent calls end in any order."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(None, copy_context().run, self.send_from_thread, request)
 
     is_limited = False
 
     def wait_for_rate_limit(self) -> None:
-        """Stands for `TrackerClient.wait_for_rate_limit`: there is no rate limit."""
+        """Stand in for `TrackerClient.wait_for_rate_limit`: there is no rate limit."""
 
     @property
     def is_anything_under_way(self) -> bool:
-        """Whether something was sent that has not arrived."""
+        """Whether a request was sent that has not arrived."""
         return bool(self._under_way)
 
     def notes(self) -> dict[int, tuple[int, dict[str, Any]]]:
-        """Return the notes of all issues by their numbers, each with its issue."""
+        """Return the notes of all issues by id, each with the id of its issue."""
         return {
             one["id"]: (issue.id, one)
             for issue in self.data.issues.values()
@@ -161,11 +161,11 @@ class SimulatedTracker:
         }
 
     def attachments(self) -> dict[int, Attachment]:
-        """Return the attachments of all issues by their numbers; an upload that no issue has is none."""
+        """Return the attachments of all issues by id, without uploads that no issue has."""
         return {one.id: one for one in self.data.attachments.values() if one.issue_id is not None}
 
     def drop_uploads(self) -> None:
-        """Drop what was uploaded and not attached, as the tracker does once a day."""
+        """Drop uploads that were not attached, as the tracker does once a day."""
         self.data.attachments = self.attachments()
 
     def delete_attachment(self, attachment_id: int) -> None:
@@ -187,7 +187,7 @@ class SimulatedTracker:
         issue.project_id = project_id
 
     def let_time_pass(self) -> None:
-        """Carry out what was under way and has arrived by now."""
+        """Carry out the late requests that have arrived by now."""
         arrived = [one for one in self._under_way if one[0] <= self._clock.now]
         self._under_way = [one for one in self._under_way if one[0] > self._clock.now]
         for _, effect in sorted(arrived, key=lambda one: one[0]):
@@ -247,18 +247,18 @@ class SimulatedTracker:
         return answer
 
     def _added(self, kind: Kind) -> set[int]:
-        """Return the numbers of the notes of all issues, or of their attachments."""
+        """Return the ids of the notes of all issues, or of their attachments."""
         return set(self.attachments() if kind is Kind.DOCUMENT else self.notes())
 
     def _fingerprint(self, kind: Kind, body: Any, tracker_id: int) -> str:
-        """Return that of a note or an attachment; the request that attaches a file does not name its size."""
+        """Return the fingerprint of a note or an attachment; the request that attaches a file lacks its size."""
         if kind is not Kind.DOCUMENT:
             return fingerprint(kind, body, self.notes()[tracker_id][0])
         file = self.data.attachments[tracker_id]
         return fingerprint(kind, {**body, "document": {"size": file.filesize}}, file.issue_id)
 
     def _tell(self, creating: Row, actor: Actor) -> None:
-        """Note that a worker was told of what it had created: of an addition, when it read that back."""
+        """Record that a worker learned of its creation; of an addition, when it reads the addition back."""
         for one in self.made:
             if (one.kind, one.key) == creating and one.told is None:
                 one.told = (actor, actor.syncs)

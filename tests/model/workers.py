@@ -14,19 +14,19 @@ CALLS = 2
 
 
 def drive_together(begin: Begin, ticket_ids: Sequence[int], clock: Clock, order: Random) -> None:
-    """Drive some tickets to their ends.
+    """Run the workflows of some tickets to their ends.
 
     Args:
         begin: returns the workflow of a ticket.
         ticket_ids: the tickets.
         clock: the simulated time.
-        order: draws in which order what takes a thread ends.
+        order: draws the order in which executor functions finish.
 
     Raises:
-        BaseException: what ends the process; every workflow has got it.
+        BaseException: if something ends the process; every workflow has received it.
     """
 
     def new_loop() -> SimulatedLoop:
-        return SimulatedLoop(clock, order)  # type: ignore[abstract]  # what it leaves out, nothing here uses
+        return SimulatedLoop(clock, order)  # type: ignore[abstract]  # nothing here uses what it omits
 
     drive_all(Scheduler(begin, CALLS, new_loop=new_loop), ticket_ids)

@@ -1,4 +1,4 @@
-"""One installation in simulated time: a helpdesk, workers, a tracker, and everything that may go wrong between them."""
+"""One installation in simulated time: a help desk, workers, a tracker, and the failures between them."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ Claiming = Callable[[Ledger, Sequence[Claim], float], dict[int, int]]
 
 @dataclass(frozen=True)
 class Rules:
-    """What one world is like.
+    """The parameters of one world.
 
     Attributes:
         tracker_skew: how far the tracker's clock is ahead, in seconds.
         worker_skews: the same for each worker's wall clock.
-        date_header: whether the tracker tells its time.
-        policy: what is done about what is in doubt.
+        date_header: whether the tracker's answers have a Date header.
+        policy: how rows in doubt are resolved.
         overstretch: whether a worker may be stopped between its check of the lease and its system call for longer
             than lease and settling time together.
         siblings: whether there is a second ticket.
-        keeps_first: which of several a person keeps: the first or the last.
-        order: from what it is drawn in which order the steps of several tickets end that a worker has begun together.
+        keeps_first: whether a person keeps the first of several objects; otherwise the last.
+        order: seed for the order in which the steps of the tickets of one batch end.
     """
 
     tracker_skew: float = 0.0
@@ -77,7 +77,7 @@ class Rules:
 
 @cache
 def database() -> MemoryDatabase:
-    """Return the one database; each world empties it."""
+    """Return the database that all worlds share; each world empties it."""
     return MemoryDatabase()
 
 
@@ -90,11 +90,11 @@ class World:
     """One installation.
 
     Args:
-        rules: what it is like.
+        rules: its parameters.
 
     Attributes:
-        accepted: event and delivery of what was taken in.
-        overtaken: notes and attachments that were claimed before an earlier one that waited.
+        accepted: event id and delivery id of each accepted event.
+        overtaken: reports of notes and attachments that were claimed before an earlier one that waited.
     """
 
     def __init__(self, rules: Rules) -> None:
@@ -123,7 +123,7 @@ class World:
         self._begin()
 
     def _connect(self, tx: Transaction) -> tuple[PluginConfig, Any]:
-        tx.configs.get()  # as everybody does who is to send something by it
+        tx.configs.get()  # as every caller does before it sends
         return self.config, self.tracker
 
     def _begin(self) -> None:
@@ -161,7 +161,7 @@ class World:
             tx.mappings.put(ProjectMapping(MappingKind.ENTITY, SUPPORT_ENTITY, SUPPORT, None))
 
     def _claiming(self, real: Claiming) -> Claiming:
-        """Note whose claims they are, so that the tracker knows what it creates and for whom."""
+        """Wrap `claim_all` to record each worker's claims with their deadlines, and additions out of order."""
 
         def claim(ledger: Ledger, claims: Sequence[Claim], lease: float) -> dict[int, int]:
             arrives_by = self.clock.now + lease + self._latest
@@ -175,7 +175,7 @@ class World:
         return claim
 
     def _look_for_earlier(self, ledger: Ledger, claim: Claim) -> None:
-        """Note that an earlier addition to the issue waits, and did when the worker began."""
+        """Record each earlier addition to the issue that waits and already waited when the worker began."""
         rows = ledger._session.scalars(
             select(JournalEvent)
             .where(JournalEvent.ticket_id == claim.ticket_id, JournalEvent.event.in_(ADDITION_EVENTS))
@@ -198,7 +198,7 @@ class World:
                 )
 
     def _begins(self) -> None:
-        """Note what is pending when somebody begins."""
+        """Record the additions that are pending when an actor begins."""
         with self.database.engine.connect() as connection:
             found = select(JournalEvent.id).where(
                 JournalEvent.state == EventState.PENDING, JournalEvent.event.in_(ADDITION_EVENTS)
@@ -210,7 +210,7 @@ class World:
         return True
 
     def receive(self, event: dict[str, Any], delivery_id: str) -> None:
-        """Take an event in as the producer does: accepted only where the commit was heard of."""
+        """Receive an event as the producer does: it counts as accepted only if its commit succeeds visibly."""
         delivery = parse_delivery(event, delivery_id)
         try:
             with self.store.transaction() as tx:
@@ -221,18 +221,18 @@ class World:
         self.accepted.append((answer.event_id, delivery_id))
 
     def sync(self, ticket_id: int) -> None:
-        """Do what a queue message of a ticket makes a worker do (`worker.celery_tasks`)."""
+        """Sync a ticket as a worker does for a queue message (`worker.celery_tasks`)."""
         self._begins()
         with suppress(SQLAlchemyError, RedisError):  # left to the sweep
             self.service.sync(ticket_id)
 
     def sync_together(self, ticket_ids: list[int]) -> None:
-        """Do what a queue message of several tickets makes a worker do: their steps are shared."""
+        """Sync several tickets as a worker does for a queue message of several: in a batch, with shared steps."""
         self._begins()
         drive_together(self.service.sync_ticket, ticket_ids, self.clock, self._order)
 
     def begin_sync(self, worker: Actor, ticket_ids: list[int], stop: Stop) -> None:
-        """Have a worker begin to sync a ticket, or several together, and stand where that says."""
+        """Have a worker begin to sync a ticket, or several in a batch, and run to the stop."""
 
         def work() -> None:
             if len(ticket_ids) > 1:
@@ -248,7 +248,7 @@ class World:
         self.tracker.let_time_pass()
 
     def sweep(self) -> int:
-        """Sweep once and sync what that rang; return how many tickets it was."""
+        """Sweep once and sync the notified tickets; return how many there were."""
         try:
             self.sweeper.notify_due()
         except (SQLAlchemyError, RedisError):
@@ -258,7 +258,7 @@ class World:
         return len(notified)
 
     def heal(self) -> int:
-        """End every trouble and sweep until nothing is due any more; return how many sweeps that took."""
+        """End every failure and sweep until nothing is due; return how many sweeps that took."""
         self.tracker.fates.clear()
         self.helpdesk.away = 0
         self.database.troubles.clear()
@@ -270,21 +270,21 @@ class World:
         raise AssertionError(f"still not synced after {SWEEPS} sweeps")
 
     def finish(self) -> None:
-        """Let every worker come to its end."""
+        """Let every worker finish its work."""
         for worker in self.workers:
             if worker.is_busy:
                 worker.go_on(END)
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
-        """Keep the database's troubles for others than whoever acts in this block."""
+        """Suspend the database's failures within the block."""
         troubles = list(self.database.troubles)
         self.database.troubles.clear()
         yield
         self.database.troubles.extend(troubles)
 
     def close(self) -> None:
-        """End what is still running, and give time back."""
+        """Kill the workers that are still running and restore the real clock."""
         for worker in self.workers:
             if worker.is_busy:
                 worker.kill()

@@ -20,7 +20,7 @@ from jinja2.ext import babel_extract
 
 from producer.admin.doctor.examination import RECORDS
 from producer.admin.doctor.finding import LABELS
-from producer.admin.knowledge.record import parse_record
+from producer.admin.knowledge.article import parse_article
 from producer.console.rendering.markdown import texts_of
 from shared.notices.kinds import Kind
 from shared.notices.notice import CODES, Plural
@@ -51,7 +51,7 @@ def texts() -> set[Text]:
         found |= {text for one in fields_for(operation) for text in (one.description, one.type)}
     found |= set(get_args(FieldType))
     for file in sorted((ROOT / "producer" / "admin" / "knowledge" / "records").glob("KB-*.md")):
-        record = parse_record(file.read_text(encoding="utf-8"))
+        record = parse_article(file.read_text(encoding="utf-8"))
         found |= {str(record.metadata["title"]), *texts_of(record.body)}
     plural = {one[0] for one in found if isinstance(one, tuple)}
     return {

@@ -1,6 +1,6 @@
-"""A client that takes connections and does not let go: each sends many requests at once and never reads an answer.
+"""A client that occupies connections: each sends many requests at once and never reads a response.
 
-`python -m tests.support.siege HOST PORT` lays one until it is ended; it takes a connection anew when it is cut.
+`python -m tests.support.siege HOST PORT` does this until it is stopped. It reopens connections that the server closes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where no tracker is: link-local addresses and the metadata services of clouds, in whatever notation."""
+"""No tracker is reached at link-local addresses or metadata services of clouds, in any notation."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_telling_asks_no_name_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def connected(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The addresses that were connected to; none of them answers."""
+    """The addresses to which a connection was tried; each is refused."""
     tried: list[Any] = []
 
     def connect(_self: socket.socket, address: Any) -> None:
@@ -96,7 +96,7 @@ def connected(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def leading_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
-    """Have every name lead to these addresses."""
+    """Resolve every host name to these addresses."""
 
     def look(host: str, port: Any, **options: Any) -> Any:
         if options.get("flags"):

@@ -1,4 +1,4 @@
-"""Requests that wait share a transaction; none waits for a group, and none suffers for another."""
+"""Waiting requests share a transaction, and no request suffers from another."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def delivery(name: str) -> Delivery:
 
 
 class Journal:
-    """Stands for the journal: remembers each transaction; the first waits until it is let go."""
+    """A stand-in for the journal that records each transaction and blocks until it is released."""
 
     def __init__(self, *, failing: dict[str, Exception] | None = None) -> None:
         self.transactions: list[list[str]] = []
@@ -40,7 +40,7 @@ class Journal:
 
 
 async def send(journal: Journal, *requests: str) -> list[list[str] | BaseException]:
-    """Append the first request, then all others while it is on its way; return the keys that each was answered."""
+    """Append the first request, and the others while it is being written; return the keys or the error of each."""
     appender = Appender(journal.append)
     first = asyncio.create_task(appender.append([delivery(one) for one in requests[0].split()]))
     while not journal.transactions:
@@ -119,7 +119,7 @@ def test_the_next_request_after_a_failure_is_written() -> None:
         with pytest.raises(ValueError, match="ours"):
             await appender.append([delivery("a")])
         answers = await appender.append([delivery("b")])
-        await asyncio.sleep(0.05)  # nothing is being written any more
+        await asyncio.sleep(0.05)  # no transaction is running any more
         async with asyncio.timeout(30):
             answers += await appender.append([delivery("c")])
         return [one.key for one in answers]
@@ -128,7 +128,7 @@ def test_the_next_request_after_a_failure_is_written() -> None:
 
 
 def test_without_threads_every_request_of_a_group_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where the interpreter ends: who asks must not wait for ever."""
+    """No thread starts while the interpreter shuts down, and the caller must not wait forever."""
 
     async def none(*_: object) -> None:
         raise RuntimeError("cannot schedule new futures after shutdown")
@@ -147,7 +147,7 @@ def test_without_threads_every_request_of_a_group_is_told(monkeypatch: pytest.Mo
 def test_who_comes_while_a_transaction_is_slow_does_not_wait_for_it_to_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Somebody may hold what the one needs, and the other does not."""
+    """The slow transaction may wait for a lock that the other does not need."""
     monkeypatch.setattr(appender_module, "SLOW_S", 0.01)
     held = Journal()
 
@@ -197,7 +197,7 @@ def test_what_comes_while_two_are_written_waits_for_the_first_of_them_to_end(
 
 
 def test_a_request_that_comes_when_both_groups_end_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both end in one turn of the loop, and somebody comes before it is over."""
+    """Both groups end in one iteration of the event loop, and a request arrives before it is over."""
     monkeypatch.setattr(appender_module, "SLOW_S", 0.01)
     journal = Journal()
 
@@ -224,7 +224,7 @@ def test_a_request_that_comes_when_both_groups_end_is_written(monkeypatch: pytes
 
 @pytest.mark.parametrize("code", ["55P03", "57P03"])
 def test_a_journal_that_others_hold_is_asked_once_for_all(code: str) -> None:
-    """Each request alone would wait as long again."""
+    """If each were tried alone, each would wait as long again."""
     held = OperationalError("INSERT", {}, type("Held", (Exception,), {"pgcode": code})())
     journal = Journal(failing={"b": held})
     assert asyncio.run(send(journal, "a", "b", "c")) == [["a"], held, held]
@@ -232,7 +232,7 @@ def test_a_journal_that_others_hold_is_asked_once_for_all(code: str) -> None:
 
 
 def test_whose_group_met_a_deadlock_is_written_alone() -> None:
-    """Two transactions that hold the same deliveries in another order may wait for each other."""
+    """Two transactions with the same deliveries in a different order may deadlock."""
 
     class Deadlock(Exception):
         pgcode = "40P01"

@@ -1,4 +1,4 @@
-"""Knowledge articles: what an administrator reads at night. Their shape is tested in test_knowledge."""
+"""Knowledge articles are short and quote what deskbridge shows; test_knowledge checks their format."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import yaml
 import shared.notices.render  # noqa: F401 (loads every code)
 from producer.admin.doctor.examination import RECORDS
 from producer.admin.doctor.finding import LABELS
-from producer.admin.knowledge.record import Record, parse_record
+from producer.admin.knowledge.article import Article, parse_article
 from shared.notices.notice import CODES, Plural, Sentence
 from shared.notices.template import PLACEHOLDER
 from shared.store.tables.journal import EventState
@@ -30,19 +30,19 @@ ANOTHER_PROGRAMS = {
     "Anonymous", "Issue tracking", "Password", "Send everything now", "Text formatting", "Time tracking", "api",
     "cannot be blank", "too many clients", "too many connections",
 }  # fmt: skip
-"""What Redmine, GLPI or PostgreSQL shows."""
+"""Quotes from Redmine, GLPI or PostgreSQL."""
 OUR_OWN = {"Back up and restore", "Recovery mode is on"}
-"""A guide, and what `deskbridge event list` prints."""
+"""The title of a guide, and output of `deskbridge event list`."""
 LONGEST = 25
-"""Words of a sentence; what it quotes counts as one."""
+"""The maximum number of words in a sentence; a quote counts as one."""
 
 
-def article(path: Path) -> Record:
-    return parse_record(path.read_text(encoding="utf-8"))
+def article(path: Path) -> Article:
+    return parse_article(path.read_text(encoding="utf-8"))
 
 
 def shown(text: Sentence) -> list[str]:
-    """Return a code's sentences as people see them, with a gap for each parameter."""
+    """Return a code's sentences as people see them, with an ellipsis for each parameter."""
     forms = [text.one, text.many] if isinstance(text, Plural) else [text]
     return [PLACEHOLDER.sub("…", one.replace("[", "").replace("]", "")) for one in forms]
 
@@ -55,7 +55,7 @@ VIEWS = "".join(
 
 
 def is_shown(quote: str) -> bool:
-    """Return whether deskbridge shows a text: a check's name, a state, a page's title, or a part of a message."""
+    """Return whether deskbridge shows a text as a check, a state, a page's title or part of a message."""
     if quote in {*CHECKS, *EventState} or f'_("{quote}")' in VIEWS:
         return True
     pattern = re.compile(".*".join(re.escape(part.strip()) for part in quote.split("…") if part.strip()))

@@ -1,4 +1,4 @@
-"""Token buckets: what a source may ask for, and that they cannot grow without bound."""
+"""Token buckets limit the requests of each source, and their number is limited."""
 
 from __future__ import annotations
 

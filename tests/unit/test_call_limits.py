@@ -1,4 +1,4 @@
-"""What workers publish of how many calls they make at once, and whatever else Redis may hold in its place."""
+"""Workers publish their concurrency limits in Redis, and foreign values in their place are ignored."""
 
 from __future__ import annotations
 

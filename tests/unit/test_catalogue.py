@@ -1,4 +1,4 @@
-"""The French catalogue has every text that people read on a page, with its placeholders, and is compiled."""
+"""The French catalogue has every text of the pages, with its placeholders, and its compiled form is up to date."""
 
 from __future__ import annotations
 

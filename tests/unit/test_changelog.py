@@ -1,4 +1,4 @@
-"""Fragments of the changelog are moved into it by kind; one that cannot be moved changes nothing."""
+"""Changelog fragments are merged into the changelog by kind; if one is wrong, nothing changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pause over a fake Redis; tests/integration/test_locks.py has the same over a real one."""
+"""The circuit breaker with a fake Redis; tests/integration/test_locks.py tests it with a real one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REFUSED = ResponseError("BUSY Redis is busy running a script.")
 
 
 def refuses(monkeypatch: pytest.MonkeyPatch, redis: Redis, command: str) -> None:
-    """Have one command refused once, and all others answered."""
+    """Make Redis refuse one command once and answer all others."""
 
     def refuse(*_: object, **__: object) -> None:
         monkeypatch.undo()

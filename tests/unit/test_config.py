@@ -1,4 +1,4 @@
-"""The plugin configuration as an administrator types it (SPEC 2.1)."""
+"""The Redmine settings as an administrator types them (SPEC 2.1)."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from tests.support.documents import ROOT
 
 ARTICLES = ROOT / "producer/admin/knowledge/records"
 KNOWN, UNKNOWN = 5, 99
-"""An id that Redmine has of every kind, and one that it has of none."""
+"""An id that exists for every kind of object in Redmine, and one that exists for none."""
 HINTS = get_type_hints(PluginConfig, include_extras=True)
 
 
 def holds_ids(hint: Any) -> bool:
-    """Return whether a type has ids of Redmine in it."""
+    """Return whether a type contains Redmine ids."""
     return bool(hint == Id) or any(map(holds_ids, get_args(hint)))
 
 
 OF_IDS = sorted(name for name, hint in HINTS.items() if holds_ids(hint))
 NOT_CONFIRMED = {"template_role_ids"}
-"""Only what a template may use; a body with another role is refused when it is sent."""
+"""It only limits the roles that a template may use; a body with another role is refused when sent."""
 
 
 def holding(name: str, tracker_id: int) -> Any:
-    """Return a value of a setting that holds an id."""
+    """Return a value for a setting that contains this id."""
     origins = {get_origin(PluginConfig.model_fields[name].annotation)}
     if dict in origins:
         return {"1": tracker_id}

@@ -1,4 +1,4 @@
-"""Which statuses need not be read back."""
+"""A status transition that was confirmed within the hour need not be read back."""
 
 from __future__ import annotations
 

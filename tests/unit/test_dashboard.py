@@ -1,4 +1,4 @@
-"""Alerts and dashboard ask for metrics that there are, and none is left out."""
+"""Alerts and dashboard query only metrics that exist, and together use all but two of them."""
 
 from __future__ import annotations
 

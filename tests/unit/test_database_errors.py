@@ -1,4 +1,4 @@
-"""What the database says of a failed statement quotes what people wrote: it is logged by its kind only."""
+"""The database's error texts may quote people's texts, so only the kind of an error is logged."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SAID = OperationalError(
 
 
 class Broken:
-    """A store whose database refuses everything."""
+    """A store whose database refuses every transaction."""
 
     @contextmanager
     def transaction(self) -> Iterator[Any]:
@@ -39,7 +39,7 @@ class Broken:
 def test_the_producer_logs_the_kind_only(caplog: pytest.LogCaptureFixture) -> None:
     with structlog.testing.capture_logs() as logged, pytest.raises(Problem) as refused, _as_unwritable():
         append(Broken(), [])  # type: ignore[arg-type]
-    assert logged or caplog.records  # a logger that was used before keeps the way it was configured for
+    assert logged or caplog.records  # a logger that was used before keeps its earlier configuration
     assert "hidden-word" not in f"{logged} {caplog.text} {vars(refused.value)} {refused.value.__cause__}"
 
 

@@ -1,4 +1,4 @@
-"""A ticket's desired state is read by the places of its columns."""
+"""The fields of a ticket's desired state have the order of its columns, by which they are read."""
 
 from __future__ import annotations
 

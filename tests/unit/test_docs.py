@@ -1,4 +1,4 @@
-"""The documents say what the code does: what they name exists, and what they tell to type is run."""
+"""The docs match the code: the things they name exist, and the commands they show are run by tests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UsageError: Any = typer.BadParameter.__base__
 GROUPS = "|".join(name for name, one in COMMAND.commands.items() if hasattr(one, "commands"))
 TYPED = re.compile(r"(?:^|\b(?:console|producer) |-- |&& |bin/)deskbridge ([^\"(][^;]*)")
 PLACEHOLDER = re.compile(r"^[A-Z][A-Z_]*(?=…?$)")
-"""What stands for a number or a name, as in `deskbridge user map GLPI_USER_ID REDMINE_USER_ID`."""
+"""Placeholders for numbers or names, as in `deskbridge user map GLPI_USER_ID REDMINE_USER_ID`."""
 KNOWLEDGE = {"knowledge/README.md", "knowledge/KB-*.md"}
 GENERATED = [page for page in reference.pages() if reference.PART.search(page.read_text(encoding="utf-8"))]
 SITE = (ROOT / "deploy" / "site" / "nav.yml").read_text(encoding="utf-8")
@@ -131,7 +131,7 @@ def test_the_example_environment_lists_every_setting() -> None:
 
 
 def listed(group: Any) -> set[str]:
-    """Return the commands of a group without the hidden ones, which are names of the previous release."""
+    """Return a group's commands without the hidden ones, which are names from the previous release."""
     return {name for name, command in group.commands.items() if not command.hidden}
 
 
@@ -155,7 +155,7 @@ def test_every_command_of_a_page_is_accepted_with_its_arguments() -> None:
         while hasattr(command, "commands") and words and words[0] in command.commands:
             command = command.commands[words.pop(0)]
         if not words or "…" in words or words == ["--version"] or hasattr(command, "commands"):
-            continue  # it is only named
+            continue  # the page only names the command
         try:
             command.make_context(line, [PLACEHOLDER.sub("1", word) for word in words])
         except UsageError as refused:

@@ -1,4 +1,4 @@
-"""Whether the cause of what failed is fixed."""
+"""The doctor recognises whether the cause of a failed event has been fixed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shared.notices.notice import Notice
 
 
 def is_fixed(**params: Any) -> bool:
-    """Tell whether a closed project is reopened, where project 5 alone is linked and every link is well."""
+    """Return whether a closed project counts as fixed if only project 5 is mapped and the check of mappings is OK."""
     installation: Any = SimpleNamespace(projects={5: object()}, well={"links": True})
     return _is_fixed(Notice(Hint.TIME_PROJECT_CLOSED, params), installation)
 

@@ -1,4 +1,4 @@
-"""Each check of the doctor states what belongs to it, once."""
+"""Each check of the doctor is registered once, with its parts and their articles."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FINDINGS: tuple[type[Code], ...] = (
     doctor_helpdesk.HelpdeskFinding,
 )
 OF_MANY_CHECKS = doctor_service.ServiceFinding.NOT_LOOKED_AT
-"""What was not looked at has the article of its check."""
+"""A check that was skipped keeps its own article."""
 WITH_A_STEP = [one for found in FINDINGS for one in found if one.why and one is not OF_MANY_CHECKS]
 SHIPPED = {one.name.removesuffix(".md") for one in ARTICLES.iterdir()}
 

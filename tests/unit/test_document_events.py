@@ -1,4 +1,4 @@
-"""Events of documents: what is valid, what is kept of them, which are sent, and what the tracker calls them."""
+"""Document events: which are valid, what is stored and sent of them, and the names of the attachments."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_one_attachment_is_planned_for_a_document_that_hangs_on_two_things_of_a_
 
 
 def test_a_document_that_a_private_follow_up_shows_too_is_attached() -> None:
-    """Its public event counts, whether it comes before the private one or after it."""
+    """The public event decides, whether it arrives before or after the private one."""
     on_followup = document(is_private=True, item={"type": "ITILFollowup", "id": 5})
     for public, private in ((1, 2), (2, 1)):
         events = {
@@ -216,7 +216,7 @@ def test_a_document_has_a_file_name_that_follows_from_it_alone(
 
 
 def test_pictures_of_one_name_are_told_apart_whatever_the_case_of_their_names() -> None:
-    """The tracker shows the newest of one name, and does not look at upper and lower case."""
+    """The tracker ignores case in names and shows the newest of several files with the same name."""
     names = {attachment_name(Document(id=one, name="Capture.PNG")).lower() for one in (91, 92)}
     assert len(names) == 2
 

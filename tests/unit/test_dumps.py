@@ -1,4 +1,4 @@
-"""A process that crashes leaves no image of its memory, and shows it to no neighbour while it runs."""
+"""A crashing process leaves no core dump, and no process of the same account can read its memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CRASH = "import os, resource; {forbid}os.chdir({directory!r}); os.abort()"
 
 
 def crash(directory: Path, forbid: str) -> list[Path]:
-    """Let a process crash that may write core dumps; return those that it left."""
+    """Crash a process that may write core dumps; return the dumps that it left."""
     _, most = resource.getrlimit(resource.RLIMIT_CORE)
     raised = f"resource.setrlimit(resource.RLIMIT_CORE, ({most}, {most})); "
     program = CRASH.format(forbid=raised + forbid, directory=str(directory))
@@ -95,7 +95,7 @@ os.waitpid(holder, 0)
 
 
 def seen_by_a_neighbour(how: str) -> set[str]:
-    """Return what another process of the same account is told of one that holds a key."""
+    """Return whether another process of the same account found the /proc files of one with a key open or refused."""
     ran = subprocess.run(
         [sys.executable, "-c", NEIGHBOURS, how], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -1,4 +1,4 @@
-"""What each error does to a ticket's pass stands in one table, for every class of the error tree."""
+"""One table defines the effect of every class of the error tree on a ticket sync."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_an_error_is_found_by_its_own_class(error: type[TrackerError]) -> None:
 
 def test_an_error_without_a_row_counts_as_the_nearest_class_above_it() -> None:
     class Away(errors.TrackerAway):
-        """A kind of it."""
+        """A subclass without its own row."""
 
     assert effect_of(made(Away)) is TABLE[errors.TrackerAway]
 

@@ -1,4 +1,4 @@
-"""What the helpdesk may send, field by field (SPEC section 6)."""
+"""Which events a help desk may send, field by field (SPEC section 6)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MISSING = object()
 
 
 def changed(path: str, value: Any, event: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Return an event with one field replaced, or left out."""
+    """Return an event with one field replaced, or without it."""
     data: dict[str, Any] = json.loads(json.dumps(event or task_event(sequence=1)))
     *parents, name = path.split(".")
     part = data
@@ -46,7 +46,7 @@ def changed(path: str, value: Any, event: dict[str, Any] | None = None) -> dict[
 
 
 def paths(data: object) -> list[str]:
-    """Return the paths of the faults; none where the event is valid."""
+    """Return the paths of an event's faults; empty if it is valid."""
     try:
         parse(data)
     except InvalidEvent as invalid:
@@ -55,7 +55,7 @@ def paths(data: object) -> list[str]:
 
 
 def named_or_valid(data: object) -> None:
-    """Check that data is an event, also when it is read again, or that its faults are named."""
+    """Assert that the data is an event and reads back unchanged, or that its faults are named."""
     try:
         delivery = parse_delivery(data, "d-1")
     except InvalidEvent as invalid:
@@ -221,7 +221,7 @@ def test_a_tickets_address_is_one_of_the_web(value: Any) -> None:
 
 @pytest.mark.parametrize("value", NOT_TIMES, ids=str)
 def test_when_a_ticket_is_to_be_solved_is_a_time_with_an_offset(value: Any) -> None:
-    if not str(value).startswith(("0001", "9999")):  # its text is kept as it is, and not reckoned with
+    if not str(value).startswith(("0001", "9999")):  # kept as text and not used in calculations
         assert paths(changed("ticket.time_to_resolve", value)) == ["ticket.time_to_resolve"]
     assert paths(changed("ticket.time_to_resolve", "2026-11-24T17:00:00+01:00")) == []
 
@@ -377,7 +377,7 @@ def test_deep_nesting_in_an_extra_key_is_accepted_or_refused_but_no_crash(depth:
 def test_how_deep_an_event_may_be_is_the_same_whoever_has_its_text(
     opening: str, closing: str, more: int, event: dict[str, Any]
 ) -> None:
-    depth = DEEPEST - 1 + more  # the event itself is a level
+    depth = DEEPEST - 1 + more  # the event itself counts as one level
     text = json.dumps(event | {"extra": 1}).replace("1}", f"{opening * depth}1{closing * depth}}}")
     read, seen = outcome(lambda: parse_event(json.loads(text))), outcome(lambda: stored_event(text))
     assert seen == read

@@ -1,4 +1,4 @@
-"""Which plain text the tracker's formatter would change, and how it is kept from that."""
+"""Plain text that the tracker's formatter would change is protected from it; other text stays as it is."""
 
 from __future__ import annotations
 

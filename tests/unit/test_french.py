@@ -1,4 +1,4 @@
-"""French typography: a space before a colon, in the catalogue and where a page puts a colon between two texts."""
+"""French typography has a space before a colon, in the catalogue and in the colons that pages add."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.documents import ROOT
 
 FRENCH = ROOT / "producer/console/languages/fr/deskbridge.po"
 CODE = re.compile(r"`[^`]*`|\b\w+://\S*|\{[^}]*\}|truncate:")
-"""Commands, addresses, placeholders, and a filter of templates."""
+"""Commands, addresses, placeholders and a template filter, to which the rule does not apply."""
 
 TOO_CLOSE = re.compile(r"[^\s\u00a0\u202f][:;?!](?=\s|$)")
 

@@ -1,4 +1,4 @@
-"""When a worker ends itself: it is stuck, or messages wait and it is handed none. Anything else is no reason."""
+"""A worker ends itself only if it is stuck, or if messages wait and it receives none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from worker.health import EXIT_CODE, STARVING_LOOKS, Health, NoProgress, Progres
 
 @dataclass
 class Worked:
-    """Stands for a scheduler that is looked at, and for the queues."""
+    """A stand-in for the scheduler and the queues."""
 
     is_at_work: bool = False
     stuck: list[float | None] = field(default_factory=list)
@@ -23,16 +23,16 @@ class Worked:
 
     @property
     def stuck_since(self) -> float | None:
-        """Return what the next look shows."""
+        """Take the next value of `stuck`."""
         return self.stuck.pop(0) if self.stuck else None
 
     def count(self) -> int:
-        """Return how many messages wait."""
+        """Return the number of waiting messages."""
         return self.waiting
 
 
 def looks(check: ProgressCheck, count: int = STARVING_LOOKS * 3) -> int:
-    """Look so many times at most; return how many were over when the worker was to end."""
+    """Check up to `count` times; return after how many checks the worker was told to end."""
     for number in range(count):
         try:
             assert check.look()
@@ -65,13 +65,13 @@ def test_an_idle_worker_goes_on_for_ever() -> None:
 
 
 def test_a_worker_whose_tickets_wait_goes_on_however_long_that_takes() -> None:
-    """For the breaker, the rate limit, the database, or calls of which it may make none now."""
+    """They may wait for the circuit breaker, the rate limiter, the database, or a free call."""
     worked = Worked(waiting=100, is_at_work=True)
     assert looks(ProgressCheck(worked, worked.count)) == FOR_EVER
 
 
 def test_a_worker_whose_tasks_wait_goes_on_however_long_that_takes() -> None:
-    """For room, or for a key that can be opened."""
+    """They may wait for room, or until the API key can be decrypted."""
     worked = Worked(waiting=100)
     check = ProgressCheck(worked, worked.count)
     with check.at_work():
@@ -111,7 +111,7 @@ def test_a_broker_that_was_away_begins_the_minute_anew() -> None:
 
 
 def test_what_was_stopped_and_goes_on_is_not_stuck() -> None:
-    """To a process that was frozen, whatever it was at seems to have taken long."""
+    """After a freeze, every operation seems to have taken long."""
     worked = Worked(stuck=[None, 1.0, 2.0, None, 2.0, None, 3.0, 3.0, 4.0])
     check = ProgressCheck(worked, worked.count)
     assert [check.look() for _ in range(7)] == [True, False, False, True, False, True, False]
@@ -121,7 +121,7 @@ def test_what_was_stopped_and_goes_on_is_not_stuck() -> None:
 
 @pytest.fixture
 def ends(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Set when this process ends itself."""
+    """An event that is set when this process ends itself."""
     ended = threading.Event()
 
     def end(code: int) -> None:

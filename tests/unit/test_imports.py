@@ -1,4 +1,4 @@
-"""The layout of the code: short files, and no circle of imports, not for types either; adapters ask the services."""
+"""The layout of the code: short files, no import cycles, even for types, and front ends that only call services."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_LINES = 500
 
 @cache
 def imported(path: Path) -> list[str]:
-    """Return every module that a file imports, wherever in it."""
+    """Return every module that a file imports, also inside functions."""
     found: list[str] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -44,22 +44,22 @@ def test_no_file_has_more_than_five_hundred_lines() -> None:
 def test_no_import_goes_in_a_circle() -> None:
     graph = {name: {one for one in imported(path) if one in FILES} - {name} for name, path in FILES.items()}
     assert sum(map(len, graph.values())) > len(FILES)
-    TopologicalSorter(graph).prepare()  # names the circle where there is one
+    TopologicalSorter(graph).prepare()  # its error names the cycle
 
 
 def test_no_folder_needs_one_that_needs_it() -> None:
-    """What lies in a folder is at one height of the house; a folder inside another is one of its own."""
+    """The files of a folder form one layer; a subfolder is a separate layer."""
     folders = {name: path.parent.relative_to(ROOT).as_posix() for name, path in FILES.items()}
     graph: dict[str, set[str]] = {folder: set() for folder in folders.values()}
     for name, path in FILES.items():
         needed = {folders[one] for one in imported(path) if one in FILES}
         graph[folders[name]] |= needed - {folders[name]}
     assert (len(graph) > 40, sum(map(len, graph.values())) > 300) == (True, True)
-    TopologicalSorter(graph).prepare()  # names the circle where there is one
+    TopologicalSorter(graph).prepare()  # its error names the cycle
 
 
 def test_the_workflow_of_a_ticket_imports_no_event_loop_no_driver_and_no_web_framework() -> None:
-    """It works with what its context gives it: tests run it step by step, and another scheduler may drive it."""
+    """It uses only its context, so tests can run it step by step and another scheduler could drive it."""
     forbidden = (
         "asyncio",
         "celery",
@@ -88,7 +88,7 @@ def test_a_folder_loads_nothing_that_was_not_asked_for() -> None:
 
 
 def test_the_doors_read_no_store_and_notify_nobody_themselves() -> None:
-    """What people do is in producer/admin; the command line and the console only ask for it and show it."""
+    """People's actions are in producer/admin; the command line and the console only call them and show results."""
     doors = [path for name, path in FILES.items() if name.startswith(("producer.cli", "producer.console"))]
     found = [
         f"{path.relative_to(ROOT)}: {line.strip()}"
@@ -100,7 +100,7 @@ def test_the_doors_read_no_store_and_notify_nobody_themselves() -> None:
 
 
 def test_who_asks_for_every_table_gets_every_table_whatever_else_was_imported() -> None:
-    """The personal data of a table that is not in it would not be erased."""
+    """Personal data in a missing table would not be erased."""
     sources = [path.read_text(encoding="utf-8") for path in FILES.values()]
     tables = {name for source in sources for name in re.findall(r'__tablename__ = "(\w+)"', source)}
     asked = "from producer.admin.records.models import TABLES; print(*TABLES.tables)"

@@ -1,4 +1,4 @@
-"""Knowledge records (SPEC 2.5): the shape, and our own records."""
+"""The format of knowledge articles (SPEC 2.5), and the articles that deskbridge ships."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import shared.notices
 from producer.admin.doctor.examination import RECORDS
-from producer.admin.knowledge.record import NotARecord, faults_between, faults_of, parse_record
+from producer.admin.knowledge.article import NotAnArticle, faults_between, faults_of, parse_article
 from producer.cli.main import app
 from shared.notices.changes import Did
 from shared.notices.doctor_service import ServiceFinding
@@ -64,7 +64,7 @@ Text
 
 
 def test_a_record_is_read_with_its_body_and_additional_fields() -> None:
-    record = parse_record(TEXT)
+    record = parse_article(TEXT)
     assert faults_of(record.metadata) == []
     assert record.metadata["title"] == "Something: to know"
     assert record.metadata["tags"] == ["one", "two"]
@@ -137,8 +137,8 @@ def test_related_records_may_be_left_out_or_empty_and_a_title_may_have_exactly_e
     ],
 )
 def test_front_matter_that_cannot_be_read_is_a_fault_with_its_line(text: str, line: int) -> None:
-    with pytest.raises(NotARecord) as fault:
-        parse_record(text)
+    with pytest.raises(NotAnArticle) as fault:
+        parse_article(text)
     assert fault.value.line == line
 
 
@@ -146,8 +146,8 @@ def test_front_matter_that_cannot_be_read_is_a_fault_with_its_line(text: str, li
 def test_no_text_breaks_the_reader(text: str) -> None:
     for given_text in (text, f"---\n{text}\n---\n"):
         try:
-            faults_of(parse_record(given_text).metadata)
-        except NotARecord as fault:
+            faults_of(parse_article(given_text).metadata)
+        except NotAnArticle as fault:
             assert fault.line >= 1  # noqa: PT017
 
 
@@ -173,7 +173,7 @@ steps:
 ---
 Text
 """
-    metadata = parse_record(front).metadata
+    metadata = parse_article(front).metadata
     assert faults_of(metadata) == []
     assert metadata["tags"] == ["one, two", "three"]
     assert metadata["owner"]["reached"]["codes"] == {"404": "gone"}
@@ -200,7 +200,7 @@ def test_every_check_of_the_doctor_has_its_record() -> None:
 
 def test_a_record_is_in_the_file_of_its_id() -> None:
     for path in sorted(OURS.glob("KB-*.md")):
-        record = parse_record(path.read_text(encoding="utf-8"))
+        record = parse_article(path.read_text(encoding="utf-8"))
         assert record.metadata["id"] == path.stem
         assert f"# {record.metadata['title']}" in record.body, path.stem
 
@@ -253,7 +253,7 @@ NORMAL = {
     "solutions_off",
 }
 TELLS_WHAT_WAS_DONE = (What, Arrival, Actor, Which, Did, Written)
-"""Of these some have a record: those that tell of something that stops, changes or refuses."""
+"""Codes that report actions; only those that stop, change or refuse something have an article."""
 SAYS_IT_ITSELF = {ServiceFinding.NOT_LOOKED_AT, SystemRefusal.STOPPED_BY_USER}
 EVERY_CODE = [
     code

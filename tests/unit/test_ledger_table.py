@@ -1,4 +1,4 @@
-"""The documents show the ledger's table as it is."""
+"""The docs show exactly the transitions of the ledger's table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process loads, and that nothing looks for garbage meanwhile: both are time and memory of every start."""
+"""A process loads only what it needs, and without garbage collection: both save time and memory at every start."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOBODYS = {
     "sqlite3",
     "yaml",
 }
-"""What only commands, the console, a try of the tracker's templates or a database of its own kind work with."""
+"""Modules that only commands, the console, optional features or one kind of database need."""
 
 HTTP = {"fastapi", "starlette", "uvicorn"}
 LOADED_BY = {
@@ -47,7 +47,7 @@ LOADED_BY = {
         | {"shared.store.configuration", "shared.store.transaction", "shared.connection", "shared.tracker"},
     ),
 }
-"""By process what it imports to start, and what it can do without."""
+"""For each process, the modules that it imports to start, and those that it must not load."""
 
 
 @pytest.mark.slow
@@ -67,7 +67,7 @@ def test_a_process_loads_nothing_that_it_does_not_need(process: str) -> None:
 def test_a_producer_that_begins_anew_without_a_secret_has_loaded_no_settings_before(
     tmp_path: Path,
 ) -> None:
-    """Where it begins there is no installation: `make run` leaves one in the folder of the sources."""
+    """It runs in an empty folder, because `make run` leaves an installation in the source folder."""
     ended = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "producer.cli.main", "producer"],
         cwd=tmp_path,
@@ -88,7 +88,7 @@ def test_a_producer_that_begins_anew_without_a_secret_has_loaded_no_settings_bef
 
 @pytest.fixture
 def _as_before() -> Iterator[None]:
-    """Have garbage looked for as often after the test as before it."""
+    """Restore the thresholds of garbage collection after the test."""
     before = gc.get_threshold()
     yield
     gc.set_threshold(*before)

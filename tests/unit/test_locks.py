@@ -1,4 +1,4 @@
-"""The locks over a fake Redis; tests/integration/test_locks.py has the same over a real one."""
+"""The locks with a fake Redis; tests/integration/test_locks.py tests them with a real one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_redis_that_is_down_when_the_lock_is_taken_is_its_own_error() -> None:
 def test_locks_that_a_redis_took_and_did_not_say_so_are_given_back(
     redis: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else nobody could work on their tickets before they run out."""
+    """Otherwise no worker could sync their tickets until the locks expire."""
     locks = Locks(redis, 60)
     taking = locks._taking
 

@@ -1,4 +1,4 @@
-"""Our own lines are written without the standard library, and are what it would write of them, to the byte."""
+"""Log lines bypass the standard library but equal its output byte for byte."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FORGED = "/a\n2026-11-21 [info] all is well\r\x1b[2J\u2028\x9b\u202elanif\u200b\
 
 
 def through_the_standard_library(form: Form) -> None:
-    """Log as structlog's documentation has it: each line a record, which its formatter renders like a library's."""
+    """Configure logs as structlog documents it: each line is a record that a standard formatter renders."""
     without_it(form)
     common = list(structlog.get_config()["processors"])
     structlog.configure(
@@ -61,7 +61,7 @@ class Odd:
 
 
 def say_all(log: Any) -> None:
-    """Say what can be said, of everything that is said differently."""
+    """Log one line of every kind that is rendered differently."""
     library = logging.getLogger("some.library")
     log.info("linked", ticket_id=4711)
     log.debug("chatter")
@@ -95,14 +95,14 @@ def say_all(log: Any) -> None:
 def told(
     monkeypatch: pytest.MonkeyPatch, configure: Callable[[Form], None], form: Form, level: int
 ) -> list[str]:
-    """Return what is written, as a process's standard error takes it, and then what is reported."""
+    """Return the lines written to standard error, and then the reported ones."""
     taken = io.BytesIO()
     stream = io.TextIOWrapper(taken, encoding="utf-8", errors="backslashreplace", line_buffering=True)
     reported: list[Any] = []
     with monkeypatch.context() as patch, warnings.catch_warnings():
         patch.setattr(sys, "stderr", stream)
         patch.setattr(logs, "_report", lambda name, of, line: reported.append((name, of, sorted(line))))
-        logging.captureWarnings(capture=False)  # whoever has done it before: here it has an effect once
+        logging.captureWarnings(capture=False)  # undo an earlier call, so that the next has an effect
         warnings.simplefilter("always")
         configure(form)
         logging.getLogger("deskbridge").setLevel(level)

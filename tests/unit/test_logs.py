@@ -1,4 +1,4 @@
-"""One line per event on standard error, for our loggers and the libraries' alike."""
+"""Every log event is one line on standard error, from deskbridge and from libraries alike."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_line_is_json_with_time_level_process_and_what_was_said(capsys: pytest
 
 
 class KeptRecords(logging.Handler):
-    """Keeps what it is given."""
+    """A handler that stores the records that it receives."""
 
     def __init__(self, level: int = logging.NOTSET) -> None:
         super().__init__(level)
@@ -52,7 +52,7 @@ class KeptRecords(logging.Handler):
 
 @pytest.fixture
 def channel() -> Iterator[logging.Logger]:
-    """The logger `deskbridge`, as an administrator's own code finds it."""
+    """The logger `deskbridge`, to which an administrator's code can attach handlers."""
     logger = logging.getLogger("deskbridge")
     yield logger
     logger.handlers.clear()

@@ -1,4 +1,4 @@
-"""An issue that was moved is known by its journals, whatever a tracker puts there."""
+"""A moved issue is recognised by its journals, whatever they contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is this object of the tracker the one a claim created?"""
+"""Matching decides whether an object in the tracker is the one that a claim created."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_an_entry_of_another_day_is_not_the_one_that_was_sent(
 
 
 def test_what_was_sent_with_a_day_is_looked_for_together_with_what_was_not() -> None:
-    """Which of them an entry belongs to is told by the day, and there is one for each."""
+    """The day decides which entry belongs to which row, and each row has one."""
     dated, undated = entry_sent(spent_on="2026-11-20"), entry_sent()
     assert fingerprint(Kind.TICKET_TASK, dated) == fingerprint(Kind.TICKET_TASK, undated)
     listed = [entry(id=1, spent_on="2026-11-20"), entry(id=2, spent_on="2026-11-21")]
@@ -138,7 +138,7 @@ def test_what_a_ledger_row_holds_is_no_candidate() -> None:
         ("1.5", 1.5),
         (5430 / 3600, 1.51),
         (5430 / 3600, 1.52),
-        (5430 / 3600, 1.5),  # MySQL keeps six digits, 1.50833
+        (5430 / 3600, 1.5),  # MySQL stores six digits, 1.50833
         (29 / 3600, 0.01),
         (29 / 3600, 0.0),
         (30 / 3600, 0.02),
@@ -224,7 +224,7 @@ found_rows = st.lists(st.tuples(st.sampled_from([1, 2, 3, None]), st.integers(0,
 
 
 def largest(doubts: list[Doubt], found: list[Candidate]) -> int:
-    """Return the size of a maximum matching, by trying every one."""
+    """Return the size of a maximum matching, found by brute force."""
     padded: list[Candidate | None] = [*found, *[None] * len(doubts)]
     return max(
         sum(one is not None and fits(doubt, one) for doubt, one in zip(doubts, chosen, strict=True))
@@ -253,7 +253,7 @@ def test_interchangeable_rows_are_served_oldest_first() -> None:
 
 
 def test_who_asked_for_the_administrator_only_is_served_before_whoever_may_have_been_repeated() -> None:
-    """Bob's row is older, and may have been repeated as the administrator, 1; the other was never anybody else's."""
+    """Bob's older row may have been repeated as the administrator (1); the other was only sent as the administrator."""
     doubts = [Doubt(242, (1, 6), at(0)), Doubt(241, (1,), at(1))]
     assert assign(doubts, [Candidate(81, 1, None, at(2))]) == {241: Candidate(81, 1, None, at(2))}
     both = [Candidate(80, 1, None, at(2)), Candidate(81, 6, None, at(2))]
@@ -261,13 +261,13 @@ def test_who_asked_for_the_administrator_only_is_served_before_whoever_may_have_
 
 
 def entries(*seconds: int) -> list[Doubt]:
-    """Return rows in doubt of time entries that differ in nothing but their hours."""
+    """Return rows in doubt for time entries that differ only in their hours."""
     essences = [sent_essence(Kind.TICKET_TASK, entry_sent(hours=spent / 3600)) for spent in seconds]
     return [Doubt(key, (5,), at(0), essence=essence) for key, essence in enumerate(essences, 1)]
 
 
 def listed(*hours: float) -> list[Candidate]:
-    """Return what the tracker lists, by its hours; ids from 50."""
+    """Return candidates with these hours as the tracker lists them, with ids from 50."""
     return list(unheld(Kind.TICKET_TASK, [entry(id=50 + n, hours=one) for n, one in enumerate(hours)], ()))
 
 
@@ -276,8 +276,8 @@ def listed(*hours: float) -> list[Candidate]:
     [
         ((5430, 5460), (1.51, 1.52), {1: 50, 2: 51}),  # 5.0
         ((5430, 5460), (1.52, 1.51), {1: 51, 2: 50}),
-        ((5430, 5460), (1.52, 1.52), {1: 50, 2: 51}),  # 6.0: either is right
-        ((5430, 5460), (1.52,), {2: 50}),  # 5.0: the second one's; 6.0: either is right
+        ((5430, 5460), (1.52, 1.52), {1: 50, 2: 51}),  # 6.0: both assignments are right
+        ((5430, 5460), (1.52,), {2: 50}),  # 5.0: belongs to the second row; 6.0: may belong to either
         ((5430, 5460), (1.51,), {1: 50}),
         ((3600, 7200), (2.0,), {2: 50}),
         ((3600, 7200), (3.0,), {}),

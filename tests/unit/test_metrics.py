@@ -1,4 +1,4 @@
-"""Metrics: no label can grow without bounds."""
+"""Every metric is counted and shown, and no label has unbounded values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DECLARED = {
     if isinstance(one, MetricWrapperBase | metrics.ScrapedGauge)
 }
 COUNTED_WHERE_DECLARED = {"BUILD", "CALLS", "CALL_SECONDS"}
-"""`registry` and `called` do it."""
+"""`registry` and `called` count them in the module itself."""
 
 
 @pytest.mark.parametrize("process", list(metrics.BY_PROCESS))

@@ -1,4 +1,4 @@
-"""What nginx answers in place of a producer is what the producer would say."""
+"""Nginx refuses requests with the producer's words and codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events of follow-ups and solutions: what is valid, what is kept, and which of them ask for a note."""
+"""Events of follow-ups and solutions: which are valid, what is stored, and which become notes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_wrong_field_is_named_by_its_path(event: dict[str, Any], name: str, va
 
 @pytest.mark.parametrize("event", [task_event(), ticket_event()], ids=lambda one: one["event"])
 def test_an_event_of_something_else_ignores_a_key_of_that_name(event: dict[str, Any]) -> None:
-    """Extra keys have always been kept and ignored, whatever they hold."""
+    """Unknown keys have always been stored and ignored, whatever they contain."""
     assert parse_event({**event, "followup": "x", "solution": 7}) == parse_event(event)
 
 

@@ -1,4 +1,4 @@
-"""Which causes a message to people is due about: new ones, grown ones, and each at most once an hour."""
+"""People are notified of causes that are new or have grown, and of each at most once an hour."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def away(minutes: int = 5) -> Cause:
 
 @dataclass
 class Day:
-    """What is remembered as the day goes on."""
+    """The remembered causes in the course of a day."""
 
     remembered: dict[str, Remembered] = field(default_factory=dict)
     last_message: datetime | None = None
 
     def at(self, minutes: float, *found: Cause, unknown: Sequence[str] = ()) -> list[str]:
-        """Return what a message is due about at a minute of the day, and take it for sent."""
+        """Return the causes due for a message at a minute of the day, and treat the message as sent."""
         now = MORNING + timedelta(minutes=minutes)
         decision = decide(now, found, self.remembered, unknown=unknown, last_message=self.last_message)
         self.remembered = dict(decision.remembered)

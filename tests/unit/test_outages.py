@@ -1,4 +1,4 @@
-"""Which unclear answers are an outage."""
+"""Unclear answers to several tickets in a row count as an outage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls to GLPI's API and to an OpenID provider: each ends as a whole, and the environment says nothing of them."""
+"""Calls to GLPI and OpenID providers have a total time limit and ignore proxies and passwords of the environment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.wire import WireServer, answer, saying, trickle
 
 WITHIN_S = 0.5
 BOUND_S = 5.0
-"""Far below what any of these servers would take."""
+"""Far less than any of these servers would take."""
 
 __all__ = ["tls_context"]
 
@@ -53,7 +53,7 @@ def test_an_answer_that_trickles_ends_in_time_and_so_does_its_connection(start: 
         finally:
             ended.set()
 
-    if not start:  # what says nothing notices nothing before it is closed
+    if not start:  # a server that sends nothing only notices that the connection is closed
 
         def script(server: WireServer, connection: socket.socket, _number: int) -> None:
             server.read_request(connection)

@@ -1,4 +1,4 @@
-"""The 1.x request bodies, field by field (SPEC 2.3 and 2.4)."""
+"""The 1.x request bodies are correct field by field (SPEC 2.3 and 2.4)."""
 
 from __future__ import annotations
 

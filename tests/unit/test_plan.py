@@ -1,4 +1,4 @@
-"""Which ticket-task events log time (SPEC section 3 and 8)."""
+"""The plan decides which ticket-task events log time (SPEC sections 3 and 8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person waits for is begun before a backlog, however much of that waits in the process already."""
+"""Tickets that a person waits for start before the backlog, even before tickets already in the process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from worker.runtime.scheduler import Scheduler
 
 @contextmanager
 def blocked() -> Iterator[tuple[Scheduler, list[int], threading.Event]]:
-    """Yield a scheduler whose one call goes on until the event is set, and in which 25 tickets wait."""
+    """Yield a scheduler whose only call is blocked until the event is set, while the rest of 25 tickets wait."""
     called_for, may_end = list[int](), threading.Event()
 
     def call(ticket_id: int) -> None:
@@ -51,7 +51,7 @@ def test_a_worker_that_is_full_takes_no_message_of_the_others_and_still_takes_on
 
 
 def test_a_worker_keeps_no_long_queue_of_what_people_wait_for() -> None:
-    """Another worker may begin it at once."""
+    """Another worker may be able to start them at once."""
     with blocked() as (scheduler, _, _):
         many = range(100, 100 + 4 * MOST_WAITING_WITH_PRIORITY)
         assert scheduler.take(many, has_priority=True) == []
@@ -59,7 +59,7 @@ def test_a_worker_keeps_no_long_queue_of_what_people_wait_for() -> None:
 
 
 def test_it_is_begun_although_more_tickets_are_running_than_may_be_by_now() -> None:
-    """The concurrency limit fell since they began."""
+    """The concurrency limit has fallen since they started."""
     go_on, limit = threading.Event(), SimpleNamespace(size=8, want=lambda: None)
 
     async def workflow(_ticket_id: int) -> None:

@@ -1,7 +1,7 @@
-"""What we use of libraries beyond what they promise. A minor version may take it away, so they are pinned to one.
+"""The private parts of libraries that deskbridge uses exist in the minor versions to which the libraries are pinned.
 
-Before a pin is raised, this test runs on the new version: it names what has gone. What passes here is tested for its
-effect elsewhere (slow and ambiguous requests, HTML to text).
+Before you raise a pin, run this test on the new version: it names the missing parts. Other tests check that the
+parts work (slow and ambiguous requests, HTML to text).
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def parts_of_inscriptis() -> dict[str, object]:
 
 
 def parts_of_celery() -> dict[str, object]:
-    """A worker's last words go to the log; beat ends at once, also while it waits for the broker."""
+    """Return the parts that log a worker's last messages and end beat at once, even while it waits for the broker."""
     worker = inspect.getsource(celery.apps.worker)
     return {
         "safe_say, called with a text": next(iter(inspect.signature(celery.apps.worker.safe_say).parameters))
@@ -114,7 +114,7 @@ def parts_of_celery() -> dict[str, object]:
 
 
 def parts_of_kombu() -> dict[str, object]:
-    """What Redis holds is read by us, before Celery sees it: anybody may have put it there."""
+    """Return the parts that check messages from Redis, which anyone may have written, before Celery reads them."""
     return {
         "Message of a channel, made of what Redis holds": issubclass(CheckedMessage, virtual.Message)
         and "Message" in vars(virtual.Channel),
@@ -134,7 +134,7 @@ def parts_of_kombu() -> dict[str, object]:
 
 
 def parts_of_sqlalchemy() -> dict[str, object]:
-    """Return what of it we use, by name: true where it is there."""
+    """Return the used private parts by name, with True for each that exists."""
     return {
         "_handle_dbapi_exception, which raises an error of the driver's as SQLAlchemy's": list(
             inspect.signature(Connection._handle_dbapi_exception).parameters

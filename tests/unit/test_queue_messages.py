@@ -1,4 +1,4 @@
-"""A queue message names several tickets: what the publisher sends, and what a worker's task makes of it."""
+"""A queue message names several tickets: what the publisher sends, and how a worker's task handles it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DONE = 2
 
 
 def whose() -> str:
-    """Return the installation that notifies."""
+    """Return the id of the notifying installation."""
     return HERE
 
 
@@ -60,13 +60,13 @@ def memory() -> Iterator[Settings]:
 
 
 def named_in(redis: Redis, key: str = KEY) -> list[dict[str, Any]]:
-    """Return the arguments of the messages in a queue, the first that was sent first."""
+    """Return the arguments of the messages in a queue, oldest first."""
     messages = [json.loads(one) for one in reversed(redis.lrange(key, 0, -1))]
     return [json.loads(base64.b64decode(one["body"]))[1] for one in messages]
 
 
 class Begun:
-    """Stands for a worker that is handed tickets: its tasks, the tickets that it has begun and notified, its jobs."""
+    """A stand-in for a worker with its tasks; it records started tickets, notifications and jobs."""
 
     def __init__(self, callers: int = 4, work: Callable[[int], object] = lambda _: None) -> None:
         self.tickets, self.jobs = list[int](), list[str]()
@@ -97,7 +97,7 @@ class Begun:
         self.task = app.tasks[SYNC_TICKETS]
 
     def end(self) -> list[int]:
-        """Tell it to end; return what it has not begun."""
+        """Close the scheduler; return the tickets that it has not started."""
         return self.scheduler.close()
 
 
@@ -152,7 +152,7 @@ def test_redis_keeps_no_key_but_the_queue_s(publisher: Publisher, redis: Redis) 
 
 
 def test_a_queue_message_goes_where_a_worker_reads_that_is_given_the_same_address(redis_url: str) -> None:
-    """Celery takes several, and finds a database there that redis-py would not."""
+    """Celery accepts several addresses in one, and reads a database from it that redis-py would not find."""
     address = f"{redis_url.rpartition('/')[0]}/7;redis://127.0.0.1:1/7"
     settings = Settings(redis_url=SecretStr(redis_url), broker_url=SecretStr(address))
     assert Publisher(settings, whose).notify([7])
@@ -164,7 +164,7 @@ def test_a_queue_message_goes_where_a_worker_reads_that_is_given_the_same_addres
 def test_redis_keeps_nothing_of_what_a_worker_has_taken_and_nothing_is_put_back(
     publisher: Publisher, redis: Redis, redis_url: str
 ) -> None:
-    """What it leaves it notifies itself, and what a killed one had the sweep notifies."""
+    """A worker notifies the tickets that it leaves; those of a killed worker are notified by the sweep."""
     settings = Settings(redis_url=SecretStr(redis_url))
     assert publisher.notify([7])
     with make_celery(settings, HERE).connection_for_read() as connection, connection.channel() as channel:
@@ -240,7 +240,7 @@ def test_a_broker_that_refuses_is_no_error(publisher: Publisher, redis: Redis) -
 def test_a_channel_that_is_found_closed_is_no_error_and_the_next_message_leaves(
     monkeypatch: pytest.MonkeyPatch, memory: Settings
 ) -> None:
-    """If a connection breaks while a queue is declared, py-amqp raises an AttributeError."""
+    """py-amqp raises an AttributeError if a connection breaks while a queue is declared."""
 
     def fail(*_: object, **__: object) -> None:
         raise AttributeError
@@ -271,7 +271,7 @@ def test_what_was_done_since_the_sweep_notified_is_not_begun(if_due: object, *, 
 
 
 def test_a_task_does_not_wait_for_its_tickets() -> None:
-    """However slow the tracker is, the process is handed what it has room for."""
+    """So a process gets as many tickets as it has room for, however slow the tracker is."""
     go_on = threading.Event()
     worker = Begun(callers=1, work=lambda _ticket_id: go_on.wait(60))
     worker.task(**arguments([1, 2]))
@@ -281,7 +281,7 @@ def test_a_task_does_not_wait_for_its_tickets() -> None:
 
 
 def test_a_message_for_which_there_is_no_room_goes_back_as_it_was() -> None:
-    """So that a worker soon takes what a person waits for from the other queue."""
+    """So the worker can soon take tickets with priority from the other queue."""
     go_on = threading.Event()
     worker = Begun(callers=1, work=lambda _ticket_id: go_on.wait(60))
     worker.scheduler.take(range(100, 200))

@@ -1,4 +1,4 @@
-"""What a lookup after a restore takes for its own, what for alike, and what for another's."""
+"""A lookup after a restore distinguishes its own object, objects that are alike, and others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a redirect says of the tracker's address: it is offered only where it can be the same tracker's, and typed."""
+"""A redirect's address is offered as the new base URL only if it can be the same tracker's and is safe to type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be released: one version everywhere, a changelog that is cut, notes, nothing uncommitted; equal archives."""
+"""A release needs one version everywhere, a changelog section, notes and a clean tree; archives are reproducible."""
 
 from __future__ import annotations
 

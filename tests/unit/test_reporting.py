@@ -1,4 +1,4 @@
-"""What goes wrong is reported to a Sentry where one is set up: by code and numbers, without words and secrets."""
+"""Errors are reported to Sentry if it is configured, by code and numbers, without texts or secrets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SETTINGS = Settings(
 
 
 class SentEvents(Transport):
-    """Sends nothing."""
+    """A transport that stores the events instead of sending them."""
 
     events: list[dict[str, Any]] = []  # noqa: RUF012 (cleared for each test)
 

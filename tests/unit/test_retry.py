@@ -1,4 +1,4 @@
-"""When to try again."""
+"""The delays and limits of retries."""
 
 from __future__ import annotations
 

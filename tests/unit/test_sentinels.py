@@ -1,4 +1,4 @@
-"""One address for what redis-py and kombu each say in words of their own."""
+"""One address of Redis Sentinel serves both redis-py and kombu."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_rabbitmq_keeps_the_queue_on_several_nodes() -> None:
 
 
 def test_a_sentinel_that_says_nothing_is_asked_once() -> None:
-    """It is one of several: to ask it again and again would keep whoever waits for a lock."""
+    """Other sentinels may answer, and repeated requests would delay everything that waits for a lock."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(1)
         named = sentinels(f"redis+sentinel://127.0.0.1:{silent.getsockname()[1]}?master=desk")

@@ -1,4 +1,4 @@
-"""The environment: defaults, files, rotation, and errors that name the variable."""
+"""The environment settings: defaults, values from files, and errors that name the variable."""
 
 from __future__ import annotations
 

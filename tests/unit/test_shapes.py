@@ -1,4 +1,4 @@
-"""The API and --json show the same members; each keeps the order that it has always had."""
+"""The API and --json show the same members, each in its established order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A ticket's way hands its actions to whoever drives it, and goes on with what came of each."""
+"""A workflow hands its steps to its driver and continues with the result or the error of each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from worker.ticket.steps import drive
 
 
 class Ended(BaseException):
-    """Stands for a process that is stopped."""
+    """A stand-in for the exception that stops a process."""
 
 
 def test_a_way_goes_on_with_what_its_actions_came_to() -> None:

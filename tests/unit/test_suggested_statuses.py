@@ -1,4 +1,4 @@
-"""Statuses are suggested by their names, and nothing is guessed."""
+"""Statuses are suggested by their names or as the only closed one, never guessed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What systemd is told of a process that it started."""
+"""A process reports to systemd that it is ready and alive."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_process_whose_work_stands_still_does_not_say_that_it_lives(
         if looks:
             return looks.pop(0)
         may_end.set()
-        threading.Event().wait()  # the daemon thread stays here
+        threading.Event().wait()  # the daemon thread blocks here
         return False
 
     made = Health(str(path))

@@ -1,4 +1,4 @@
-"""What deskbridge is made of: every file by its hash, a bill of materials, and nothing that is not needed."""
+"""Dependencies are locked by hash, and the bill of materials lists exactly what is needed at run time."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def test_the_project_s_own_requirements_are_all_locked() -> None:
 
 
 PLAIN = re.compile(r"https?://[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(/[A-Za-z0-9._~/-]*)?(#[A-Za-z0-9._~/-]*)?")
-"""Some addresses by RFC 3986, which RFC 3987 has as they are."""
+"""A subset of the addresses of RFC 3986, all of which are also valid by RFC 3987."""
 
 
 @pytest.fixture
 def plain_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the grammar of all addresses, which takes 30 ms for each, asked only of those that are not plain."""
+    """Use the full grammar of addresses, which takes 30 ms each, only for addresses that are not plain."""
     name = "_rfc3987_is_valid_syntax"
     module = import_module("jsonschema._format")
     asked = getattr(module, name)

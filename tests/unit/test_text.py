@@ -1,4 +1,4 @@
-"""What people read of rich text, and the small conversions of SPEC 2.4."""
+"""Rich text becomes the text that people read, and the small conversions of SPEC 2.4 are correct."""
 
 import html
 import time
@@ -103,7 +103,7 @@ def test_nothing_is_lost_below_the_depth_at_which_the_parser_stops() -> None:
 
 
 def test_texts_that_are_rendered_at_the_same_moment_keep_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another thread's rendering begins where this one has only begun: it may do so anywhere."""
+    """A second rendering starts in the middle of the first, as another thread's may at any point."""
     others = []
     monkeypatch.setattr(rendering, "_apply_style", lambda *_: others.append(plain_text("<p>another's</p>")))
     rich = '<html style=""><body><table><tr><td>one</td><td>two</td></tr></table>'
@@ -272,7 +272,7 @@ PIECES = [
 
 
 def rich_texts() -> st.SearchStrategy[str]:
-    """Texts out of pieces that mean something in HTML and of any characters, lone surrogates among them."""
+    """Return a strategy for texts of HTML pieces and any characters, including lone surrogates."""
     pieces = st.sampled_from(PIECES)
     characters = st.text(st.characters(), max_size=8)
     return st.lists(st.one_of(pieces, characters), max_size=25).map("".join)

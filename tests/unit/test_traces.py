@@ -1,4 +1,4 @@
-"""Traces: off nothing is done; on, each ticket's way has its own context, whoever else is on its way in the thread."""
+"""Tracing does nothing if it is off; if it is on, each ticket sync has its own context, even in a shared thread."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def pending(event_id: int, delivery_id: str, came_with: str | None = None) -> Pe
 
 @pytest.fixture
 def spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
-    """Traces are on; what is recorded stays here."""
+    """Tracing is on, and the recorded spans stay in memory."""
     seen = InMemorySpanExporter()
     on = OpenTelemetry("http://127.0.0.1:9", "worker")
     on._provider._active_span_processor._span_processors = (SimpleSpanProcessor(seen),)
@@ -55,7 +55,7 @@ def of(spans: InMemorySpanExporter, name: str) -> list[ReadableSpan]:
 
 
 def said() -> dict[str, Any]:
-    """Return what a line says here."""
+    """Return the context fields that a log line would have here."""
     return dict(structlog.contextvars.merge_contextvars(None, "info", {}))
 
 
@@ -122,7 +122,7 @@ def test_what_the_sweep_rang_leads_to_its_events_and_what_came_with_them_does_no
 ) -> None:
     for notified_by in (CAME_WITH, None):
         own = OwnContext(7, notified_by)
-        for _ in range(2):  # it may be read anew
+        for _ in range(2):  # the events may be loaded again
             own.run(bind_event_fields, [pending(1, "first", CAME_WITH)])
         own.end()
     with_its_event, later = of(spans, "sync ticket")

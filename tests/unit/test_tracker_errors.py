@@ -1,4 +1,4 @@
-"""Every answer and every failure of the HTTP library becomes one class of the error tree (SPEC section 7)."""
+"""Every answer and every failure of the HTTP library maps to one class of the error tree (SPEC section 7)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ERRORS = b'{"errors": ["Subject cannot be blank"]}'
 
 
 def exceptions_of(module: ModuleType) -> list[type[BaseException]]:
-    """Return the exceptions a module defines; warnings are not raised."""
+    """Return the exceptions that a module defines, without warnings."""
     return [
         found
         for found in vars(module).values()
@@ -69,7 +69,7 @@ def test_the_library_s_exceptions_were_found() -> None:
 
 
 def blank(kind: type[Exception]) -> Exception:
-    """Return an exception of any class, whatever its constructor wants."""
+    """Return an instance of an exception without calling its constructor."""
     return kind.__new__(kind)
 
 
@@ -94,7 +94,7 @@ def test_a_failure_of_the_library_tells_whether_anything_was_sent(
 
 
 def outcome(method: str, status: int, **options: Any) -> type[Any]:
-    """Return the class that an answer becomes."""
+    """Return the class of the answer or of the error that a status becomes."""
     path = options.pop("path", "/issues.json")
     impersonating = options.pop("impersonating", False)
     headers: Mapping[str, str] = CaseInsensitiveDict(options.pop("headers", {}))
@@ -108,7 +108,7 @@ def outcome(method: str, status: int, **options: Any) -> type[Any]:
 
 
 def expected(method: str, status: int, impersonating: bool, retry_after: bool) -> type[Any]:
-    """Say it again in other words, status by status."""
+    """Return the expected class, from an independent formulation of the rules."""
     if status // 100 == 2:
         return Answer
     if status == 429 or (status == 503 and retry_after):
@@ -173,7 +173,7 @@ def test_retry_after_is_read_as_a_date() -> None:
 
 
 def test_the_date_of_retry_after_is_by_the_clock_that_dated_the_answer() -> None:
-    """A tracker whose clock is an hour ahead would otherwise stop everybody for an hour."""
+    """Otherwise a tracker whose clock is an hour ahead would stop all workers for an hour."""
     ahead = datetime.now(UTC) + timedelta(hours=1)
     moments = {
         name: format_datetime(ahead + timedelta(seconds=s), usegmt=True)

@@ -1,4 +1,4 @@
-"""What is in none of a list's pages is not on the tracker: the key is still accepted, and the list stood still."""
+"""A row on no page does not exist in the tracker if the key is still valid and the list did not change."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ISSUES = "/issues.json"
 
 
 class Paged(TrackerClient):
-    """A tracker with one list, which a test may change after a call; the newest row comes first."""
+    """A tracker with one list, newest row first, which a test may change after a call."""
 
     def __init__(self, count: int) -> None:
         super().__init__(Target("http://tracker.invalid", SecretStr("key")))
@@ -33,7 +33,7 @@ class Paged(TrackerClient):
     def call(
         self, method: str, path: str, *, params: Mapping[str, str | int] | None = None, **_: Any
     ) -> Answer:
-        """Answer a GET; a refused key is answered lists as anybody is."""
+        """Answer a GET; with a refused key, lists are answered as for anonymous users."""
         given = params or {}
         offset, limit = int(given.get("offset", 0)), int(given["limit"])
         self.asked.append(f"{path} {offset}")
@@ -110,7 +110,7 @@ def test_several_lists_for_anybody_are_never_taken_for_the_trackers_own(moment: 
 
 
 def test_no_more_than_two_pages_are_asked_for_at_once() -> None:
-    """A tracker's process makes pages one after the other: each more in the queue makes all wait past their time."""
+    """A tracker process renders one page at a time, so more requests in its queue would all time out."""
     tracker, turn = Paged(1500), threading.Lock()
     at_once = most = 0
 
@@ -156,7 +156,7 @@ def test_a_row_that_comes_twice_in_place_of_another_is_noticed() -> None:
         tracker.rows = [
             {"id": 1000 + asked},
             *tracker.rows[:-1],
-        ]  # one more at the front, one less at the end
+        ]  # one row added at the front, one removed at the end
 
     tracker.after = swap
     with pytest.raises(ListChanged):

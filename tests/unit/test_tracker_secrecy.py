@@ -1,4 +1,4 @@
-"""The tracker's API key shows nowhere but in its header (SPEC section 5); both header dialects."""
+"""The tracker's API key appears only in its header (SPEC section 5), in both header dialects."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Headers = Mapping[str, str]
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[Headers]:
-    """The headers that a fake network was given; it answers 422 to all."""
+    """The headers of all requests to a fake network, which always answers 422."""
     given: list[Headers] = []
 
     async def answer(

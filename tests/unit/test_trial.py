@@ -1,4 +1,4 @@
-"""What trial mode says that it would do."""
+"""Trial mode reports the requests that it would send."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A unit of work makes each of its repositories when it is first used, and once."""
+"""A unit of work creates each repository once, on its first use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ made: list[Any] = []
 
 
 class Things:
-    """A repository that notes when it is made."""
+    """A repository that records its creation."""
 
     def __init__(self, session: Any) -> None:
         made.append(session)

@@ -1,4 +1,4 @@
-"""What somebody else may have put into Redis ends no process and keeps nobody from working."""
+"""Foreign values in Redis neither end a process nor stop its work."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_mark_without_an_end_stops_no_sweep(redis: Redis, monkeypatch: pytest.
 
 
 def received(body: str | bytes, **headers: str) -> Any:
-    """Return a message as a worker's channel makes it of what Redis holds."""
+    """Return the message that a worker's channel makes from a value in Redis."""
     make_celery(Settings())
     channel: Any = object.__new__(Channel)
     encoded, encoding = channel.encode_body(body, "base64")
@@ -131,7 +131,7 @@ def test_a_message_that_is_compressed_is_refused_before_it_is_inflated(compressi
 
 @pytest.mark.promise("SEC-49")
 def test_a_message_of_another_broker_that_is_compressed_is_not_inflated_either() -> None:
-    """RabbitMQ's are not checked before Celery sees them."""
+    """Messages from RabbitMQ reach Celery without our check."""
     make_celery(Settings())
     bomb, kind = compress(b"[]", "zlib")  # type: ignore[no-untyped-call]
     message: Any = Message(bomb, headers={"compression": kind}, content_type="application/json")  # type: ignore[no-untyped-call]
@@ -161,12 +161,12 @@ MESSAGE = checked(
 
 
 def changed(part: str, **values: Any) -> dict[str, Any]:
-    """Return a queue message with something else in one of its parts."""
+    """Return a queue message with other values in one of its parts."""
     return {**MESSAGE, part: {**MESSAGE[part], **values}}
 
 
 def with_arguments(arguments: Any) -> dict[str, Any]:
-    """Return a queue message that carries something else."""
+    """Return a queue message with other arguments."""
     return {**MESSAGE, "body": base64.b64encode(json.dumps(arguments).encode()).decode()}
 
 

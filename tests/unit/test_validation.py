@@ -1,4 +1,4 @@
-"""What does not fit is told in our own plain words: what was expected, nowhere in those of a library."""
+"""Validation faults name the expected value in deskbridge's own words, never in a library's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel, ValidationError, field_validator
 from typer.testing import CliRunner
 
-from producer.admin.knowledge.record import Metadata
+from producer.admin.knowledge.article import Metadata
 from producer.admin.projects.project_forms import ProjectForm
 from producer.cli.main import app
 from producer.helpdesks.glpi.events import _TaskBody, _TicketBody
@@ -108,7 +108,7 @@ def test_choices_are_a_list() -> None:
 
 
 class Careless(BaseModel):
-    """A model whose validator says what it was given."""
+    """A model whose validator quotes its input."""
 
     word: str
 

@@ -1,4 +1,4 @@
-"""The tracker's API key at rest (SPEC section 5, rule 1)."""
+"""The tracker's API key is encrypted at rest, and its keys can be rotated (SPEC section 5, rule 1)."""
 
 from __future__ import annotations
 

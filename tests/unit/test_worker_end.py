@@ -1,4 +1,4 @@
-"""How a worker's process ends: a supervisor must be able to tell a failure from a stop."""
+"""A worker's exit code lets a supervisor distinguish a failure from a requested stop."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Ending:
-    """Stands for a Celery application whose worker ends in a certain way."""
+    """A stand-in for a Celery application whose worker ends in the given way."""
 
     def __init__(self, exitcode: int | None, signal: str | None) -> None:
         self._exitcode, self._signal = exitcode, signal
 
     def Worker(self) -> Any:  # noqa: N802 (Celery names it)
-        """Return a worker as Celery does."""
+        """Return a stand-in for Celery's worker."""
         return SimpleNamespace(start=self._start, exitcode=self._exitcode)
 
     def _start(self) -> None:
@@ -62,7 +62,7 @@ def settings(tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The codes of what a worker logs as an error."""
+    """The codes of the errors that a worker logs."""
     codes: list[str] = []
     log = SimpleNamespace(error=lambda _text, **fields: codes.append(fields["code"]))
     monkeypatch.setattr("worker.process.log", log)
@@ -105,7 +105,7 @@ def test_a_worker_that_celery_ends_with_an_error_notifies_what_it_leaves(
 
 @pytest.fixture
 def ends(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Tells of it where this process ends itself at once."""
+    """An event that is set when this process ends itself at once."""
     told = threading.Event()
 
     def end(code: int) -> None:
@@ -130,7 +130,7 @@ def test_a_worker_looks_whether_it_is_stuck(
         monkeypatch.setattr(f"worker.process.{beside}", lambda *_: None)
     monkeypatch.setattr("worker.process._jobs", lambda _worker: {})
     monkeypatch.setattr("worker.process._installation", lambda _settings: "5ac1")
-    monkeypatch.setattr("celery.apps.worker.safe_say", celery.apps.worker.safe_say)  # put back at its end
+    monkeypatch.setattr("celery.apps.worker.safe_say", celery.apps.worker.safe_say)  # restored at the end
     monkeypatch.setattr("worker.process.run_celery", lambda *_, **__: 0 if ends.wait(60) else 1)
     assert work(settings, 1) == 0
 
@@ -182,7 +182,7 @@ sys.exit(process._work_until_it_ends(SimpleNamespace(
 
 @pytest.mark.slow
 def test_a_worker_that_is_told_to_end_waits_for_no_thread_that_hangs() -> None:
-    """Its supervisor would have to kill it; and it notifies what it leaves."""
+    """Otherwise its supervisor would have to kill it; it also notifies the tickets that it leaves."""
     ending = subprocess.run(
         [sys.executable, "-c", HANGING], cwd=ROOT, capture_output=True, check=False, timeout=60
     )
@@ -217,7 +217,7 @@ raise SystemExit(code)
 
 
 def ended(how: str) -> subprocess.CompletedProcess[bytes]:
-    """Run a real worker, the whole way through Celery, until it ends."""
+    """Run a real worker through Celery until it ends."""
     program = WORKER.format(how=how)
     return subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=False)
 

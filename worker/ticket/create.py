@@ -9,8 +9,8 @@ Why nothing is created twice, for each thing that can go wrong:
 - *The worker stops after its claim.* A worker checks its lease right before it sends the request. Other workers do not
   touch the row until the lease and then the settling time are over, which the tracker may need for a request that was
   sent in time. Then the row is in doubt, and `resolve.py` searches the tracker before the row can be claimed again.
-- *There is no clear answer.* The row is in doubt at once (`doubt`). Only a refusal, or a call that was never sent,
-  frees it. Once the tracker has named the object, no error frees the row.
+- *There is no clear answer.* The row is in doubt at once (`put_in_doubt`). Only a refusal, or a call that was never
+  sent, frees it. Once the tracker has named the object, no error frees the row.
 - *A backup was restored.* Until a person ends restore mode, no claim is granted before the tracker was searched
   (`restore.py`).
 - *An older attempt is answered late.* Its process was suspended between the check and the call, or a person decided

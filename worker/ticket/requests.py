@@ -331,9 +331,8 @@ class TimeEntryCreation(Creation):
         for one in links:
             creation, asking = one.creation, one.creation.asking
             made = {"time_entry_id": one.found.get("id"), "issue_id": creation.issue_id}
-            reason = logged(
-                one.wrong or creation.issue.wrong_author, **made, fields=list(creation.issue.fields) or None
-            )
+            fields = list(creation.issue.fields) or None
+            reason = logged(one.wrong, creation.issue.wrong_author, **made, fields=fields)
             ended.append(
                 Done(asking.id, asking.event.key, reason, Reason.LOGGED_BY_EVENT(event_id=asking.id))
             )
@@ -364,11 +363,17 @@ def _is_member(ctx: TicketContext, match: Match, project_id: int) -> bool:
         return tx.people.is_member(project_id, match)
 
 
-def logged(wrong: Notice | None, **made: object) -> Notice:
-    """Return the reason for an event that logged time; it names a wrong author of the time or its new issue, if any."""
-    if wrong is None:
+def logged(wrong: Notice | None, of_issue: Notice | None, **made: object) -> Notice:
+    """Return the reason for an event that logged time.
+
+    Args:
+        wrong: why the time entry has a wrong author, or None.
+        of_issue: why its new issue has a wrong author, or None.
+        made: the other parameters of the reason.
+    """
+    if wrong is None and of_issue is None:
         return Reason.TIME_LOGGED(**made)
-    return Reason.TIME_LOGGED_AS_ANOTHER(**made, because=wrong)
+    return Reason.TIME_LOGGED_AS_ANOTHER(**made, because=wrong, of_issue=of_issue)
 
 
 def _distinct(bodies: list[Body]) -> list[Body] | None:

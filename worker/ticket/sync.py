@@ -323,9 +323,9 @@ class Forwarding:
         made: dict[str, object] = {"time_entry_id": outcome.tracker_id, "issue_id": issue.tracker_id}
         made["fields"] = list(issue.fields) or None
         if outcome.now:
-            return Sent(logged(outcome.wrong_author or issue.wrong_author, **made))
+            return Sent(logged(outcome.wrong_author, issue.wrong_author, **made))
         noted = await ctx.db.change(lambda tx: tx.misattributed.get(Kind.TICKET_TASK, task_id))
-        return AlreadyDone(logged(noted.notice if noted else issue.wrong_author, **made))
+        return AlreadyDone(logged(noted.notice if noted else None, issue.wrong_author, **made))
 
     async def _add_to(self, issue: Created, wanted: list[Pending], additions: list[Pending]) -> None:
         """Send time entries, notes and attachments in event order; if an addition waits, later ones wait too."""

@@ -25,7 +25,7 @@ log = get_logger("metadata")
 
 
 class Metadata(Answer):
-    """How much of the tracker's metadata is cached."""
+    """How many entries of Redmine's metadata are cached, and the latest syncs."""
 
     counts: dict[str, int]
     synchronised_at: AwareDatetime | None

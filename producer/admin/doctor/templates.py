@@ -39,7 +39,7 @@ CREATING = (Operation.ISSUE_CREATE, Operation.TIME_ENTRY_CREATE)
 
 
 @check(Group.TEMPLATES, {"templates": "KB-TEMPLATE-001"})
-def in_force(installation: Installation) -> Iterator[CheckResult]:
+def active(installation: Installation) -> Iterator[CheckResult]:
     """Check that each active template can be rendered."""
     with installation.store.transaction() as tx:
         found = list(tx.templates.active().values())

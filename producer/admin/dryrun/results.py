@@ -19,7 +19,7 @@ class DryRunRefused(BridgeError):
 
 
 class Hint(WithNotice):
-    """What may explain a refusal; `record` is a knowledge record (`deskbridge article show`)."""
+    """A possible cause of a refusal; `record` is an article (`deskbridge article show`)."""
 
     field: str
     problem: str
@@ -37,7 +37,7 @@ class Hint(WithNotice):
 
 
 class Left(Reasoned):
-    """Something that a dry run asked the tracker for and that is not known to be gone."""
+    """An object that a dry run may have left in Redmine."""
 
     id: int
     kind: str
@@ -61,7 +61,7 @@ class Left(Reasoned):
 
 
 class DryRun(Answer):
-    """What a dry run did; `answer` is the tracker's, unchanged."""
+    """The result of a dry run; `answer` is Redmine's answer, unchanged."""
 
     payload: dict[str, Any]
     warnings: list[str]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-from producer.admin.knowledge.record import Record, parse_record
+from producer.admin.knowledge.article import Article, parse_article
 from shared.errors import NotFound
 from shared.notices.refusals import Refusal
 
 RECORDS = files("producer.admin.knowledge") / "records"
 
 
-def shipped(record_id: str) -> Record:
+def shipped(record_id: str) -> Article:
     """Return an article by its id.
 
     Raises:
@@ -29,5 +29,5 @@ def _ids() -> frozenset[str]:
 
 
 @cache
-def _read(record_id: str) -> Record:
-    return parse_record((RECORDS / f"{record_id}.md").read_text(encoding="utf-8"))
+def _read(record_id: str) -> Article:
+    return parse_article((RECORDS / f"{record_id}.md").read_text(encoding="utf-8"))

@@ -27,10 +27,10 @@ PERSON, LOGIN, NOBODY = "person", "login", "nobody"
 
 
 class WrongAuthor(WithNotice):
-    """An issue or a time entry that has another author on the tracker than was meant.
+    """An issue or a time entry with another author in Redmine than intended.
 
-    `helpdesk_user_id`: who was meant, if GLPI named anyone. `hours`: of a time entry, if they are known. `author` and
-    `person`: what they are called, if that is known.
+    `helpdesk_user_id`: the intended author, if GLPI named one. `hours`: the hours of a time entry, if known. `author`
+    and `person`: names of the actual and of the intended author, if known.
     """
 
     kind: Annotated[str, AfterValidator(Kind)]

@@ -45,11 +45,11 @@ def map_user(store: Store, helpdesk_user_id: int, tracker_user_id: int) -> Track
 
 
 class HelpdeskUser(WithNotice):
-    """Who a helpdesk user is on the tracker.
+    """A GLPI user and the matching Redmine user.
 
-    `by` is `override`, `e-mail`, or null: the administrator acts for them. `new`: no person has confirmed the match by
-    e-mail. `waits`: an e-mail names another tracker user than before, and a person has to decide. `name` and
-    `tracker_name`: what they are called in GLPI and in Redmine, if that is known.
+    `by`: `override` (a user mapping), `e-mail`, or null; then the API user acts for the user. `new`: no one has
+    confirmed the match by e-mail. `waits`: the e-mail address now matches another Redmine user, and someone has to
+    decide. `name` and `tracker_name`: names in GLPI and in Redmine, if known.
     """
 
     helpdesk_user_id: int

@@ -35,7 +35,7 @@ class Answer(BaseModel):
 
 
 class Reasoned(Answer):
-    """An answer with a reason: the code and its parameters for programs, the sentence for people."""
+    """An answer with a reason: code and parameters for programs, a sentence for people."""
 
     code: str | None = None
     params: dict[str, Any] = {}
@@ -69,7 +69,7 @@ class WithNotice(Reasoned):
 
 
 class Caution(Answer):
-    """A warning: the code and its parameters for programs, the sentence for people."""
+    """A warning: code and parameters for programs, a sentence for people."""
 
     code: str
     params: dict[str, Any]
@@ -129,7 +129,7 @@ class Event(Reasoned):
 
 
 class EventAbout(Event):
-    """An event of the journal, and what it is about: its ticket's title, the person, the issue."""
+    """An event of the journal, with the title of its ticket, its user and its issue."""
 
     title: str
     who: str
@@ -137,7 +137,7 @@ class EventAbout(Event):
 
 
 class OnHold(Reasoned):
-    """A creation that waits for a decision."""
+    """A creation on hold."""
 
     kind: str
     id: int
@@ -167,7 +167,7 @@ class OnHold(Reasoned):
 
 
 class OnHoldAbout(OnHold):
-    """What waits for a decision, and its ticket; `title` is null if it is not known."""
+    """A creation on hold, and its ticket; `title` is null if it is unknown."""
 
     ticket_id: int
     title: str | None
@@ -179,7 +179,7 @@ class OnHoldAbout(OnHold):
 
 
 class Link(Answer):
-    """The mapping of a help desk project or entity to a tracker project."""
+    """The mapping of a GLPI project or entity to a Redmine project."""
 
     kind: Literal["project", "entity"]
     id: int
@@ -204,20 +204,20 @@ class Link(Answer):
 
 
 class LinkNamed(Link):
-    """A link with names: of the entity or project in GLPI, and of the Redmine project; null if they are not known."""
+    """A mapping with the names of the GLPI entity or project and of the Redmine project, or null if unknown."""
 
     name: str | None
     project: str | None
 
 
 class LinkShown(LinkNamed):
-    """A link with names, and the address of the Redmine project."""
+    """A mapping with names, and the URL of the Redmine project."""
 
     url: str | None
 
 
 class Synchronisation(Reasoned):
-    """A synchronisation of the metadata."""
+    """A run of the metadata sync."""
 
     started_at: AwareDatetime
     ended_at: AwareDatetime
@@ -228,13 +228,13 @@ class Synchronisation(Reasoned):
 
     @classmethod
     def of(cls, run: MetadataRun) -> Self:
-        """Return the record of a synchronisation."""
+        """Return the record of a run."""
         names = ("started_at", "ended_at", "ok", "counts", "differences")
         return cls(**{name: getattr(run, name) for name in names}, **failure_json(run.notice))
 
 
 class Entry(Answer):
-    """An entry of the metadata; further members depend on its part."""
+    """An entry of the metadata; its further fields depend on its part."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -249,7 +249,7 @@ class Entry(Answer):
 
 
 class TrackerUser(Answer):
-    """A tracker user."""
+    """A Redmine user."""
 
     id: int
     login: str

@@ -19,19 +19,19 @@ class LinkRefused(BridgeError):
 
 
 class LinkForm(BaseModel):
-    """Link to an existing tracker project, or create one and link to it."""
+    """A mapping to an existing or a new Redmine project."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
-    tracker_project_id: StrictId | None = Field(default=None, description="An active tracker project.")
+    tracker_project_id: StrictId | None = Field(default=None, description="Id of an active Redmine project.")
     create: dict[str, Any] | None = Field(
         default=None,
-        description="A new project: name, description, is_public, identifier, parent_id, enabled_module_names, "
+        description="Create this project: name, description, is_public, identifier, parent_id, enabled_module_names, "
         "custom_field_values (SPEC 2.3).",
     )
     default_category_id: StrictId | None = Field(
         default=None,
-        description="Category of new issues; left out, a stored one stays, null removes it.",
+        description="Category of new issues. If omitted, a stored category stays; null removes it.",
     )
     replay: bool = Field(
         default=False, description="Also send events that were skipped because this mapping was missing."

@@ -47,17 +47,19 @@ class EventFilter(BaseModel):
     ticket: Id | None = Field(default=None, description="Only events of this ticket.")
     kind: EventKind | None = Field(default=None, description="Only events of this kind.")
     person: str = Field(
-        default="", max_length=LONGEST, description="Who is named: number, or part of the e-mail or name."
+        default="",
+        max_length=LONGEST,
+        description="A user in the event: GLPI id, or part of the e-mail or name.",
     )
     place: str = Field(
         default="",
         max_length=LONGEST,
-        description="Where the ticket is: `entity:77`, `project:9`, or part of a name.",
+        description="The ticket's entity or project: `entity:77`, `project:9`, or part of a name.",
     )
     cause: str = Field(default="", max_length=LONGEST_CODE, description="The code of the reason.")
-    last: Last | None = Field(default=None, description="Came in within this time.")
-    since: AwareDatetime | None = Field(default=None, description="Came in not before this time.")
-    until: AwareDatetime | None = Field(default=None, description="Came in not after this time.")
+    last: Last | None = Field(default=None, description="Received within this time.")
+    since: AwareDatetime | None = Field(default=None, description="Received at this time or later.")
+    until: AwareDatetime | None = Field(default=None, description="Received at this time or earlier.")
 
     def wanted(self, *, event_id: int | None = None, upto: int | None = None) -> Wanted:
         """Return the filter for the journal; if `since` and `last` are both set, the later time applies.

@@ -78,8 +78,8 @@ class Difference(Answer):
 class PersonHours(Answer):
     """The hours of a person in a month.
 
-    `redmine_hours`: that deskbridge logged and that are under their name. `other_hours`: that they logged in Redmine
-    themselves; null if Redmine was not asked. `reasons`: why hours differ, and by how many hours each.
+    `redmine_hours`: hours that deskbridge logged under the person's name. `other_hours`: hours that the person logged
+    directly in Redmine; null if Redmine was not read. `reasons`: why hours differ, with the hours for each reason.
     """
 
     person: str
@@ -95,7 +95,7 @@ class PersonHours(Answer):
 class HoursReport(Answer):
     """The hours of a month.
 
-    `live`: whether Redmine was read; if not, `why_not_live` says why, and the hours are those that deskbridge logged.
+    `live`: whether Redmine was read. If not, `why_not_live` is the reason, and `redmine_hours` come from the ledger.
     """
 
     month: str

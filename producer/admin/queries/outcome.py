@@ -9,7 +9,7 @@ from shared.store.tables.ledger import LedgerState
 
 
 class IssueOutcome(Answer):
-    """The issue of a ticket, as a helpdesk shows it; status and project are those that deskbridge knows, by name."""
+    """The issue of a ticket, with the names of its project and status, if deskbridge knows them."""
 
     id: int
     url: str
@@ -18,7 +18,7 @@ class IssueOutcome(Answer):
 
 
 class TaskOutcome(Reasoned):
-    """What became of a ticket task."""
+    """The result of a ticket task."""
 
     id: int
     state: str
@@ -28,7 +28,7 @@ class TaskOutcome(Reasoned):
 
 
 class NoteOutcome(Reasoned):
-    """What became of a follow-up or a solution; `kind` is `followup` or `solution`."""
+    """The result of a follow-up or solution; `kind` is `followup` or `solution`."""
 
     kind: str
     id: int
@@ -38,7 +38,7 @@ class NoteOutcome(Reasoned):
 
 
 class DocumentOutcome(Reasoned):
-    """What became of a document; `id` is its number in the helpdesk."""
+    """The result of a document; `id` is its number in GLPI."""
 
     id: int
     state: str
@@ -47,7 +47,7 @@ class DocumentOutcome(Reasoned):
 
 
 class TicketOutcome(Reasoned):
-    """What became of a ticket: `state` and the reason are its issue's, or its last event's while it has none."""
+    """The result of a ticket; `state` and reason are those of its issue, or of its newest event if it has no issue."""
 
     ticket_id: int
     state: str

@@ -38,7 +38,7 @@ LATE_S = 120
 
 
 class IssueOfTicket(Reasoned):
-    """The issue of a ticket, or what has become of its creation."""
+    """The issue of a ticket, or the state of its creation."""
 
     state: str
     tracker_issue_id: int | None
@@ -84,7 +84,7 @@ class TicketDocument(Reasoned):
 
 
 class Step(WithNotice):
-    """Something that happened to a ticket; `call` is what was sent to the tracker, and its answer."""
+    """A step of a ticket's history; `call` is the request to Redmine with its answer."""
 
     at: AwareDatetime
     what: str
@@ -348,13 +348,13 @@ def names_of(snapshot: Mapping[str, Any]) -> dict[str, str]:
 
 
 class Obstacle(Reasoned):
-    """What stands in the way of an event that waits and does not say why."""
+    """Why pending events without a reason of their own wait."""
 
     reason: str | None
 
 
 class Trace(Answer):
-    """Everything that is known of a ticket."""
+    """Everything that is known about a ticket."""
 
     ticket_id: int
     link: IssueOfTicket | None

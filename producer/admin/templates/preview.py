@@ -18,7 +18,7 @@ from shared.templating.operations import CustomField, Operation, fields_for
 
 
 class Preview(Answer):
-    """What a template would send; `unknown` are fields that the tracker mostly ignores."""
+    """What a template would send; `unknown` lists fields outside the field dictionary, which Redmine mostly ignores."""
 
     operation: Operation
     payload: dict[str, Any]

@@ -42,7 +42,7 @@ class EditedMeanwhile(BridgeError):
 
 
 class TemplateFault(WithNotice):
-    """What is wrong with a template, and where."""
+    """A fault in a template, and its place."""
 
     message: str
     line: int
@@ -67,7 +67,7 @@ class TemplateFault(WithNotice):
 
 
 class Template(Answer):
-    """A template; a `fault` makes its newest version a draft."""
+    """A template; if it has a `fault`, its newest version is a draft."""
 
     id: int
     operation: Operation
@@ -151,7 +151,7 @@ class TemplateStore:
             raise taken from None
 
     def edit(
-        self, template_id: int, body: str, who: str, *, based_on: int, in_force: bool = False
+        self, template_id: int, body: str, who: str, *, based_on: int, activate: bool = False
     ) -> Template:
         """Save a new version of a template; the active version stays active.
 
@@ -160,7 +160,7 @@ class TemplateStore:
             body: the new text; a faulty one is saved as a draft.
             who: the user who saves it.
             based_on: the version that was edited.
-            in_force: activate it in the same transaction; a faulty text is then refused, and nothing is saved.
+            activate: activate it in the same transaction; a faulty text is then refused, and nothing is saved.
 
         Raises:
             NotFound: if there is no such template.
@@ -178,8 +178,8 @@ class TemplateStore:
                     )
                 )
             _note(tx, Did.TEMPLATE_SAVED(version=template.version, name=template.name), template)
-            if in_force:
-                return self._put_in_force(tx, template, template.version, who, Change.ACTIVATED)
+            if activate:
+                return self._activate(tx, template, template.version, who, Change.ACTIVATED)
             return _as_it_is(tx, template)
 
     def activate(self, template_id: int, who: str, version: int | None = None) -> Template:
@@ -192,7 +192,7 @@ class TemplateStore:
         """
         with self._store.transaction() as tx:
             template = _found(tx, template_id, lock=True)
-            return self._put_in_force(tx, template, version or template.version, who, Change.ACTIVATED)
+            return self._activate(tx, template, version or template.version, who, Change.ACTIVATED)
 
     def deactivate(self, template_id: int, who: str) -> Template:
         """Deactivate a template; the operation uses the 1.x body again.
@@ -219,10 +219,10 @@ class TemplateStore:
         """
         with self._store.transaction() as tx:
             template = _found(tx, template_id, lock=True)
-            wanted = version or _in_force_before(tx.templates.history(template_id), template.active_version)
+            wanted = version or _active_before(tx.templates.history(template_id), template.active_version)
             if wanted is None:
                 raise NotFound(Refusal.NO_VERSION_BEFORE(template_id=template_id))
-            return self._put_in_force(tx, template, wanted, who, Change.ROLLED_BACK)
+            return self._activate(tx, template, wanted, who, Change.ROLLED_BACK)
 
     def delete(self, template_id: int) -> None:
         """Delete a template with its versions and history.
@@ -250,7 +250,7 @@ class TemplateStore:
         return [TemplateChange(version=one.version, what=one.what, at=one.at, who=one.who) for one in found]
 
     @staticmethod
-    def _put_in_force(
+    def _activate(
         tx: Transaction, template: PayloadTemplate, version: int, who: str, what: Change
     ) -> Template:
         engine_for(Operation(template.operation), tx).check(_text(tx, template, version))
@@ -326,7 +326,7 @@ def fault_of(tx: Transaction, operation: Operation, body: str) -> TemplateError 
     return unfit_constant(tx, operation, body)
 
 
-def _in_force_before(history: Sequence[configuration.TemplateChange], now: int | None) -> int | None:
+def _active_before(history: Sequence[configuration.TemplateChange], now: int | None) -> int | None:
     """Return the previously active version, from a history with the newest first."""
     put = (change.version for change in history if change.what in (Change.ACTIVATED, Change.ROLLED_BACK))
     return next((version for version in put if version != now), None)

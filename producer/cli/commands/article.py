@@ -12,7 +12,7 @@ from producer.cli.output import complain, console, count, print_json, say
 from producer.cli.register import ARTICLE, Json, command
 
 if TYPE_CHECKING:
-    from producer.admin.knowledge.record import Record
+    from producer.admin.knowledge.article import Article
 
 LARGEST_ARTICLE = 1024 * 1024
 
@@ -86,7 +86,7 @@ def check(
         raise typer.Exit(1)
 
 
-def _show(record: Record) -> None:
+def _show(record: Article) -> None:
     from rich.markdown import Markdown
 
     from producer.admin.knowledge.shipped import shipped
@@ -108,7 +108,7 @@ def _tell(code: str, what: str, why: str, *, as_json: bool) -> None:
 
 def _look(directory: Path) -> tuple[int, list[tuple[str, str]]]:
     """Return the number of articles, and (file, fault) for each fault."""
-    from producer.admin.knowledge.record import NotARecord, faults_between, faults_of, parse_record
+    from producer.admin.knowledge.article import NotAnArticle, faults_between, faults_of, parse_article
 
     faults: list[tuple[str, str]] = []
     read = []
@@ -117,11 +117,11 @@ def _look(directory: Path) -> tuple[int, list[tuple[str, str]]]:
         name = str(path.relative_to(directory))
         try:
             if path.stat().st_size > LARGEST_ARTICLE:
-                raise NotARecord(1, f"larger than {LARGEST_ARTICLE} bytes")
-            record = parse_record(path.read_text(encoding="utf-8-sig"))
+                raise NotAnArticle(1, f"larger than {LARGEST_ARTICLE} bytes")
+            record = parse_article(path.read_text(encoding="utf-8-sig"))
         except UnicodeDecodeError:
             faults.append((name, "not UTF-8"))
-        except NotARecord as fault:
+        except NotAnArticle as fault:
             faults.append((name, str(fault)))
         else:
             faults += [(name, fault) for fault in faults_of(record.metadata)]

@@ -17,7 +17,7 @@ router = api_router("/api/hours", "hours")
 @router.get("")
 def hours(
     services: WithServices,
-    month: Annotated[str, Query(pattern=f"^{MONTH}$", description="The month, as 2026-11.")],
+    month: Annotated[str, Query(pattern=f"^{MONTH}$", description="The month, such as 2026-11.")],
 ) -> HoursReport:
-    """Compare a month's hours: finished ticket tasks in GLPI, and time entries in Redmine, by person."""
+    """Compare a month's hours of each person: finished ticket tasks in GLPI with time entries in Redmine."""
     return hours_of(services, month)

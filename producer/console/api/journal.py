@@ -26,7 +26,7 @@ router = api_router("/api", "journal")
 def events(
     services: WithServices, asked: Annotated[EventFilter, Query()], page: Annotated[Newest, Query()]
 ) -> list[EventAbout]:
-    """List events, newest first, and what became of them."""
+    """List events and their results, newest first."""
     found = latest_events(services, asked.wanted(), limit=page.limit, below=page.below)
     return [event_about(*one) for one in found]
 
@@ -35,15 +35,16 @@ def events(
 def changes(
     services: WithServices,
     *,
-    who: Annotated[str, Query(max_length=200, description="Part of the name of who made it.")] = "",
+    who: Annotated[str, Query(max_length=200, description="Part of the user's name.")] = "",
     what: Annotated[
-        str, Query(max_length=64, description="A code, or a subject: settings, links, people, accounts …")
+        str,
+        Query(max_length=64, description="A code, or a subject such as settings, links, people or accounts."),
     ] = "",
-    since: Annotated[AwareDatetime | None, Query(description="Not before this time.")] = None,
-    until: Annotated[AwareDatetime | None, Query(description="Not after this time.")] = None,
+    since: Annotated[AwareDatetime | None, Query(description="At this time or later.")] = None,
+    until: Annotated[AwareDatetime | None, Query(description="At this time or earlier.")] = None,
     page: Annotated[Newest, Query()],
 ) -> list[Change]:
-    """List what people changed, newest first: who, what, before and after."""
+    """List changes by users, newest first: who, what, and the values before and after."""
     codes = codes_of(what)
     if what and not codes:
         return []
@@ -54,17 +55,17 @@ def changes(
 
 @router.get("/held")
 def held(services: WithServices) -> list[OnHoldAbout]:
-    """List what waits for a person, those waiting longest first."""
+    """List the creations on hold, oldest first."""
     return on_hold_about(services)
 
 
 @router.get("/misattributed")
 def misattributed(services: WithServices) -> list[WrongAuthor]:
-    """List issues and time entries that have another author on the tracker than was meant, the newest first."""
+    """List issues and time entries with another author in Redmine than intended, newest first."""
     return with_names(services.names, find_misattributed(services.store))
 
 
 @router.get("/trace/{ticket_id}", responses=refusals(404))
 def trace(services: WithServices, ticket_id: Id) -> Trace:
-    """Return everything that happened to a ticket, and why."""
+    """Show the history of a ticket: every step and its reason."""
     return Trace.of(trace_ticket(services.store, ticket_id, services.redis))

@@ -22,14 +22,14 @@ router = api_router("/api/links", "links")
 
 
 class Refreshed(shapes.Reasoned):
-    """Whether the metadata was read after a form."""
+    """Whether the metadata sync after the change succeeded."""
 
     ok: bool
     error: str | None
 
 
 class LinkMade(shapes.Link):
-    """A link, and what making it changed."""
+    """A mapping, and what its creation changed."""
 
     created: bool
     confirmed: bool
@@ -41,32 +41,32 @@ class LinkMade(shapes.Link):
 
 
 PUT: dict[int | str, dict[str, Any]] = {
-    201: {"description": "The tracker project was created.", "model": LinkMade},
+    201: {"description": "The Redmine project was created.", "model": LinkMade},
     **refusals(404, 502),
 }
 
 
 @router.get("")
 def links(services: WithServices) -> list[shapes.LinkNamed]:
-    """List every link, projects first."""
+    """List all project mappings, those of GLPI projects first."""
     return [named_mapping(services.names, link) for link in all_mappings(services.store)]
 
 
 @router.get("/projects/{helpdesk_id}", responses=refusals(404))
 def project_link(services: WithServices, helpdesk_id: Id) -> shapes.LinkShown:
-    """Show the link of a helpdesk project."""
+    """Show the mapping of a GLPI project."""
     return mapping_with_project(services.store, services.names, MappingKind.PROJECT, helpdesk_id)
 
 
 @router.get("/entities/{helpdesk_id}", responses=refusals(404))
 def entity_link(services: WithServices, helpdesk_id: IdOrZero) -> shapes.LinkShown:
-    """Show the link of a helpdesk entity."""
+    """Show the mapping of a GLPI entity."""
     return mapping_with_project(services.store, services.names, MappingKind.ENTITY, helpdesk_id)
 
 
 @router.put("/projects/{helpdesk_id}", responses=PUT)
 def put_project_link(services: WithServices, helpdesk_id: Id, form: LinkForm, response: Response) -> LinkMade:
-    """Link a helpdesk project, creating the tracker project if that is asked for; 201 if it was created."""
+    """Map a GLPI project to an existing or a new Redmine project; 201 if the Redmine project was created."""
     return _put(services, MappingKind.PROJECT, helpdesk_id, form, response)
 
 
@@ -74,20 +74,20 @@ def put_project_link(services: WithServices, helpdesk_id: Id, form: LinkForm, re
 def put_entity_link(
     services: WithServices, helpdesk_id: IdOrZero, form: LinkForm, response: Response
 ) -> LinkMade:
-    """Link a helpdesk entity, creating the tracker project if that is asked for; 201 if it was created."""
+    """Map a GLPI entity to an existing or a new Redmine project; 201 if the Redmine project was created."""
     return _put(services, MappingKind.ENTITY, helpdesk_id, form, response)
 
 
 @router.delete("/projects/{helpdesk_id}", status_code=204, responses=refusals(404))
 def delete_project_link(services: WithServices, helpdesk_id: Id) -> Response:
-    """Remove the link of a helpdesk project."""
+    """Remove the mapping of a GLPI project."""
     remove_mapping(services.store, MappingKind.PROJECT, helpdesk_id)
     return Response(status_code=204)
 
 
 @router.delete("/entities/{helpdesk_id}", status_code=204, responses=refusals(404))
 def delete_entity_link(services: WithServices, helpdesk_id: IdOrZero) -> Response:
-    """Remove the link of a helpdesk entity."""
+    """Remove the mapping of a GLPI entity."""
     remove_mapping(services.store, MappingKind.ENTITY, helpdesk_id)
     return Response(status_code=204)
 

@@ -24,7 +24,7 @@ class Newest(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    below: Id | None = Field(default=None, description="Only those with a lower id.")
+    below: Id | None = Field(default=None, description="Only entries with a lower id.")
     limit: int = Field(default=100, ge=1, le=10_000)
 
 

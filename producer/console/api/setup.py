@@ -27,13 +27,13 @@ API_KEY = "api_key"
 
 
 class Config(PluginConfig):
-    """The plugin configuration; of the API key only whether it is stored."""
+    """The Redmine settings; `api_key` only states whether a key is stored."""
 
     api_key: Literal["stored", "not stored"]
 
 
 class ConfigChanged(shapes.Answer):
-    """The configuration after a change."""
+    """The Redmine settings after a change."""
 
     config: Config
     warnings: list[str]
@@ -43,7 +43,7 @@ class ConfigChanged(shapes.Answer):
 
 
 class Difference(shapes.Answer):
-    """What a synchronisation changed in one part of the metadata: names, and how many there are now."""
+    """What a metadata sync changed in one part: the names, and the new total."""
 
     total: int
     added: list[str]
@@ -52,14 +52,14 @@ class Difference(shapes.Answer):
 
 
 class Synchronised(shapes.Answer):
-    """What a synchronisation changed, by part."""
+    """What a metadata sync changed, by part."""
 
     ok: bool
     differences: dict[str, Difference]
 
 
 class UserMapped(shapes.Answer):
-    """An override; `confirmed` is false if no metadata is cached that could confirm the id."""
+    """A user mapping; `confirmed` is false if no metadata is cached to check the id against."""
 
     helpdesk_user_id: int
     tracker_user_id: int
@@ -69,22 +69,22 @@ class UserMapped(shapes.Answer):
 
 @router.get("/config", response_model=Config)
 def show_config(services: WithServices) -> Any:
-    """Show the plugin configuration; of the API key only whether it is stored."""
+    """Show the Redmine settings; `api_key` only states whether a key is stored."""
     return configuration.show(services.store)
 
 
 @router.patch("/config", response_model=ConfigChanged)
 def change_config(
     services: WithServices,
-    values: Annotated[dict[str, Any], Body(description="Keys to change; null sets the default.")],
-    moved: Annotated[bool, Query(description="The new base_url is the same tracker's.")] = False,
+    values: Annotated[dict[str, Any], Body(description="Settings to change; null sets the default.")],
+    moved: Annotated[bool, Query(description="The new base_url is a new URL of the same Redmine.")] = False,
     replay: Annotated[
-        bool, Query(description="Re-send statuses that the previous status_map mapped differently.")
+        bool, Query(description="Re-send the statuses that the previous status_map mapped differently.")
     ] = False,
 ) -> Any:
-    """Change values of the plugin configuration; `api_key` is stored encrypted and never shown.
+    """Change Redmine settings; `api_key` is stored encrypted and never shown.
 
-    A base_url with another host needs `api_key`, too: the stored one is not sent to where it has not been before.
+    A base_url with another host also needs `api_key`, because the stored key is never sent to a new host.
     """
     api_key = values.pop(API_KEY, None)
     key = api_key if api_key is None or isinstance(api_key, str) else ""
@@ -102,11 +102,11 @@ def change_config(
 
 
 class TrialSwitch(RequestBody):
-    """Whether trial mode is on; if it is switched off, what becomes of the events that wait."""
+    """Whether to switch trial mode on or off, and what to do with waiting events when it is switched off."""
 
     on: bool
     waiting: Literal["send", "drop"] = Field(
-        default="send", description="When it is switched off: send the waiting events, or drop them."
+        default="send", description="When trial mode is switched off: send the waiting events, or drop them."
     )
 
 
@@ -118,7 +118,7 @@ class TrialShown(shapes.Answer):
 
 
 class TrialSwitched(TrialShown):
-    """The same after a switch, and how many waiting events were sent or dropped by it."""
+    """The state of trial mode after a switch, and how many waiting events were sent or dropped."""
 
     sent: int
     dropped: int
@@ -126,14 +126,14 @@ class TrialSwitched(TrialShown):
 
 @router.get("/trial")
 def show_trial(services: WithServices) -> TrialShown:
-    """Show whether trial mode is on, in which events are planned and nothing is sent to Redmine for them."""
+    """Show whether trial mode is on. In trial mode, events are planned and nothing is sent to Redmine for them."""
     found = trial.standing(services.store)
     return TrialShown(on=found.is_on, waiting=found.waiting)
 
 
 @router.put("/trial")
 def switch_trial(services: WithServices, switch: TrialSwitch) -> TrialSwitched:
-    """Switch trial mode on, or off with the waiting events sent or dropped; to repeat it changes nothing."""
+    """Switch trial mode on, or off and send or drop the waiting events; a repeated call changes nothing."""
     if switch.on:
         trial.begin(services.store)
         ended = trial.Ended(was_on=False)
@@ -145,13 +145,13 @@ def switch_trial(services: WithServices, switch: TrialSwitch) -> TrialSwitched:
 
 @router.get("/metadata")
 def show_metadata(services: WithServices) -> Metadata:
-    """Show how much of the tracker is cached, and the latest synchronisations."""
+    """Show how many entries of Redmine's metadata are cached, and the latest syncs."""
     return cached(services.store)
 
 
 @router.post("/metadata/sync", responses=refusals(502), response_model=Synchronised)
 def sync_metadata(services: WithServices) -> Any:
-    """Read the tracker's metadata now; 502 if it could not be read as a whole, and the cache is as it was."""
+    """Read Redmine's metadata now; 502 if any part could not be read, and then the cache is unchanged."""
     result = read_now(services)
     if result.busy:
         raise Problem(
@@ -167,30 +167,30 @@ def show_part(
     services: WithServices,
     part: str,
     project: Annotated[
-        int | None, Query(ge=1, le=LARGEST, description="Only of this tracker project.")
+        int | None, Query(ge=1, le=LARGEST, description="Only entries of this Redmine project.")
     ] = None,
 ) -> list[shapes.TrackerUser] | list[shapes.Entry]:
-    """List a part of the cache: users, projects, issue_types, statuses, priorities, activities, roles and so on."""
+    """List part of the metadata: users, projects, issue_types, statuses, priorities, activities, roles and so on."""
     if part == "users":
         return [shapes.TrackerUser.of(one) for one in people.tracker_users(services.store)]
     return [shapes.Entry.of(one) for one in entries(services.store, part, project)]
 
 
 class Override(RequestBody):
-    """Who a helpdesk user is on the tracker."""
+    """A user mapping for a GLPI user."""
 
     tracker_user_id: StrictId
 
 
 @router.get("/user-map")
 def user_map(services: WithServices) -> list[HelpdeskUser]:
-    """List each helpdesk user that events have named, with override, e-mail match, or none."""
+    """List each GLPI user that events have named, with the user mapping, e-mail match, or neither."""
     return people.with_names(services.names, people.user_map(services.store))
 
 
 @router.post("/user-map/{helpdesk_user_id}/confirm", responses=refusals(404))
 def confirm_match(services: WithServices, helpdesk_user_id: Id) -> HelpdeskUser:
-    """State that a helpdesk user's match by e-mail is right."""
+    """Confirm the match of a GLPI user by e-mail."""
     (confirmed,) = people.with_names(
         services.names, people.confirm_matches(services.store, [helpdesk_user_id])
     )
@@ -199,7 +199,7 @@ def confirm_match(services: WithServices, helpdesk_user_id: Id) -> HelpdeskUser:
 
 @router.put("/user-map/{helpdesk_user_id}")
 def map_user(services: WithServices, helpdesk_user_id: Id, override: Override) -> UserMapped:
-    """Map a helpdesk user to a tracker user."""
+    """Map a GLPI user to a Redmine user."""
     try:
         person = people.map_user(services.store, helpdesk_user_id, override.tracker_user_id)
     except NotFound as unknown:
@@ -214,7 +214,7 @@ def map_user(services: WithServices, helpdesk_user_id: Id, override: Override) -
 
 @router.delete("/user-map/{helpdesk_user_id}", status_code=204, responses=refusals(404))
 def unmap_user(services: WithServices, helpdesk_user_id: Id) -> Response:
-    """Remove the override of a helpdesk user."""
+    """Remove the user mapping of a GLPI user."""
     people.unmap_user(services.store, helpdesk_user_id)
     return Response(status_code=204)
 

@@ -24,7 +24,7 @@ from shared.values.validation import StrictId
 
 router = api_router("/api/templates", "templates")
 Text = Annotated[str, Field(description="The template (docs/reference/templates.md), at most 64 KiB.")]
-OfOperation = Annotated[Operation, Query(description="What the templates are for.")]
+OfOperation = Annotated[Operation, Query(description="The operation of the templates.")]
 
 
 class Generated(Answer):
@@ -35,10 +35,10 @@ class Generated(Answer):
 
 
 class NewTemplate(RequestBody):
-    """A template to be kept; a faulty one is kept as a draft."""
+    """A new template; if it is faulty, it is saved as a draft."""
 
     operation: Operation
-    name: Annotated[str, Field(description="For people; unique among the operation's.")]
+    name: Annotated[str, Field(description="Name of the template, unique in its operation.")]
     body: Text
 
 
@@ -46,11 +46,11 @@ class Edit(RequestBody):
     """A new version of a template."""
 
     body: Text
-    based_on: Annotated[StrictId, Field(description="The version that was edited.")]
+    based_on: Annotated[StrictId, Field(description="The version on which the edit is based.")]
 
 
 class Choice(RequestBody):
-    """Which version; the newest (to activate) or the active one before (to roll back) unless named."""
+    """A version. By default, `activate` uses the newest, and `rollback` the previously active one."""
 
     version: StrictId | None = None
 
@@ -58,9 +58,9 @@ class Choice(RequestBody):
 @router.get("")
 def templates(
     services: WithServices,
-    operation: Annotated[Operation | None, Query(description="Only of this operation.")] = None,
+    operation: Annotated[Operation | None, Query(description="Only templates of this operation.")] = None,
 ) -> list[Template]:
-    """List the templates, by operation and name; `fault` says why a newest version is a draft."""
+    """List the templates by operation and name; `fault` is the reason if the newest version is a draft."""
     return services.templates.list(operation)
 
 
@@ -78,15 +78,15 @@ def variables(services: WithServices, operation: OfOperation) -> list[Variable]:
 
 @router.get("/fields")
 def fields(services: WithServices, operation: OfOperation) -> list[operations.Field]:
-    """List the fields that the tracker takes, with its own custom fields."""
+    """List the fields that Redmine accepts, with its custom fields."""
     return list(fields_for(operation, services.templates.custom_fields()))
 
 
 @router.get("/generate")
 def generate(services: WithServices, operation: OfOperation, *, with_ticket: bool = False) -> Generated:
-    """Return a template that sends the standard body, with the tracker's required custom fields.
+    """Return a template that sends the standard body, with Redmine's required custom fields.
 
-    `with_ticket`: with the ticket's number and a link back to the helpdesk.
+    `with_ticket`: include the ticket number and a link to GLPI.
     """
     body = default_template(operation, services.templates.custom_fields(), with_ticket=with_ticket)
     return Generated(operation=operation, body=body)
@@ -94,7 +94,7 @@ def generate(services: WithServices, operation: OfOperation, *, with_ticket: boo
 
 @router.get("/left")
 def left(services: WithServices) -> list[Left]:
-    """List what dry runs have left on the tracker; it is deleted as soon as that can be done."""
+    """List objects that dry runs have left in Redmine; they are deleted as soon as possible."""
     return services.dry_runs.left()
 
 
@@ -102,7 +102,9 @@ def left(services: WithServices) -> list[Left]:
 def template(
     services: WithServices,
     template_id: Id,
-    version: Annotated[int | None, Query(ge=1, le=LARGEST, description="An earlier version.")] = None,
+    version: Annotated[
+        int | None, Query(ge=1, le=LARGEST, description="An earlier version instead of the newest.")
+    ] = None,
 ) -> Template:
     """Show a template."""
     return services.templates.show(template_id, version)
@@ -123,20 +125,20 @@ def delete_template(services: WithServices, template_id: Id) -> Response:
 
 @router.get("/{template_id}/history", responses=refusals(404))
 def history(services: WithServices, template_id: Id) -> Sequence[TemplateChange]:
-    """Return what was done to a template, when and by whom, newest first."""
+    """Show the changes of a template, newest first: what, when and by whom."""
     return services.templates.history(template_id)
 
 
 @router.post("/{template_id}/activate", responses=refusals(404))
 def activate(services: WithServices, who: Who, template_id: Id, choice: Choice | None = None) -> Template:
-    """Activate a version instead of the active one of its operation."""
+    """Activate a version; it replaces the active template of its operation."""
     version = choice.version if choice else None
     return services.templates.activate(template_id, who, version)
 
 
 @router.post("/{template_id}/deactivate", responses=refusals(404))
 def deactivate(services: WithServices, who: Who, template_id: Id) -> Template:
-    """Take a template out of force: the standard body is sent again."""
+    """Deactivate a template; the standard body is sent again."""
     return services.templates.deactivate(template_id, who)
 
 

@@ -12,5 +12,5 @@ router = api_router("/api/tickets", "tickets")
 
 @router.get("/{ticket_id}", responses=refusals(404))
 def outcome(services: WithServices, ticket_id: Id) -> TicketOutcome:
-    """Tell what became of a ticket, its tasks, notes and documents; `Accept-Language` chooses the language."""
+    """Show the result of a ticket and its tasks, notes and documents; `Accept-Language` sets the language."""
     return ticket_outcome(services.store, ticket_id)

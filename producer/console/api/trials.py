@@ -28,14 +28,14 @@ QueryNumber = Annotated[int | None, Query(ge=1, le=LARGEST)]
 
 
 class Action(StrEnum):
-    """What to do with the template."""
+    """The kind of test."""
 
     PREVIEW = "preview"
     DRYRUN = "dryrun"
 
 
 class Trial(RequestBody):
-    """A template and what to render it from: an event, a context, or (with neither) the sample.
+    """A template and the data to render it with: an event, a context, or by default the sample.
 
     The template is `body` with its `operation`, or the newest version of `template_id`.
     """
@@ -43,18 +43,18 @@ class Trial(RequestBody):
     operation: Operation | None = None
     body: str | None = None
     template_id: StrictId | None = None
-    event_id: StrictId | None = Field(default=None, description="An event of the journal.")
-    context: dict[str, Any] | None = Field(default=None, description="Data of the shape of the variables.")
+    event_id: StrictId | None = Field(default=None, description="Id of an event in the journal.")
+    context: dict[str, Any] | None = Field(default=None, description="Values of the variables.")
 
 
 @router.post("/template_test.php", responses=refusals(404, 502))
 def try_template(services: WithServices, request: Request, action: Action, trial: Trial) -> Preview | DryRun:
     """Preview a template, or make a dry run of it.
 
-    A preview answers with `payload`, `warnings`, `filled_in`, `pruned`, `unknown` fields, `compile_ms` and `render_ms`.
-    A dry run creates the object on the tracker as the administrator and deletes it again; its answer has, besides, the
-    tracker's `status` and `answer` unchanged, `ok`, `hints` (each with its knowledge record), `created`, `deleted`, and
-    `left`: what could not be deleted yet. A faulty template: 422, with `line` and `column`.
+    A preview returns `payload`, `warnings`, `filled_in`, `pruned`, `unknown` fields, `compile_ms` and `render_ms`.
+    A dry run creates the object in Redmine as the API user and deletes it again. It returns Redmine's `status` and
+    `answer` unchanged, `ok`, `hints` (each with an article), `created`, `deleted`, and `left`: the objects that are not
+    deleted yet. If the template is faulty, the answer is 422 with `line` and `column`.
     """
     operation, body = _template(services, trial)
     if trial.event_id is not None and trial.context is not None:
@@ -77,7 +77,7 @@ def preview_template(
     template_id: QueryNumber = None,
     event_id: QueryNumber = None,
 ) -> Any:
-    """Preview a template; a dry run changes the tracker, so it is asked for with POST."""
+    """Preview a template; a dry run needs POST, because it changes Redmine."""
     if action is not Action.PREVIEW:
         raise Problem(
             405,

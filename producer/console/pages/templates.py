@@ -99,9 +99,9 @@ def act(request: Request, services: WithServices, template_id: Id, form: Form) -
     store = services.templates
     try:
         if what in ("save", "save-activate"):
-            based_on, in_force = form.number("based_on") or 0, what == "save-activate"
-            kept = store.edit(template_id, form.raw("body"), who, based_on=based_on, in_force=in_force)
-            return go_back(request, here, "activated") if in_force else go(here, _saved(kept))
+            based_on, activate = form.number("based_on") or 0, what == "save-activate"
+            kept = store.edit(template_id, form.raw("body"), who, based_on=based_on, activate=activate)
+            return go_back(request, here, "activated") if activate else go(here, _saved(kept))
         if what == "activate":
             store.activate(template_id, who, version)
             return go_back(request, here, "activated")

@@ -70,7 +70,7 @@ def environment() -> Environment:
     made.filters.update(
         ago=_ago,
         capital=_capital,
-        isolate_external_text=isolate_external_text,
+        outside=isolate_external_text,
         plain=plain,
         said=_said,
         why=_why,

@@ -43,7 +43,7 @@ def webhooks(secrets: Sequence[SecretStr], intake: Intake) -> APIRouter:
 
     @router.get("/{item}", responses=refusals(401), response_class=PlainTextResponse)
     async def challenge(item: Item, crc_token: str = "") -> PlainTextResponse:  # noqa: ARG001 (the address names it)
-        """Answer the challenge, by which GLPI checks that this side knows the secret."""
+        """Answer the challenge with which GLPI checks that deskbridge knows the secret."""
         try:
             return PlainTextResponse(verifier.answer_challenge(crc_token))
         except BadSignature as refusal:
@@ -51,9 +51,9 @@ def webhooks(secrets: Sequence[SecretStr], intake: Intake) -> APIRouter:
 
     @router.post("/{item}", status_code=202, responses=refusals(400, 401, 408, 413, 415, 429, 503))
     async def deliver(item: Item, request: Request) -> JSONResponse:
-        """Take a delivery; 202 means: committed to the journal. One that cannot be read is kept for a person.
+        """Accept a delivery; 202 means that it is committed to the journal, as `failed` if it cannot be read.
 
-        One that asks for nothing is answered in the same way, or GLPI would send it again.
+        A delivery without effect is also answered with 202, or GLPI would send it again.
         """
         try:
             verifier.check_headers(request.headers)

@@ -20,7 +20,7 @@ webhook = Webhook(config.webhook_secret)
 
 @app.post("/events", status_code=202)
 async def receive(request: Request) -> dict[str, Any]:
-    """Accept one event or an array of them."""
+    """Accept one event or an array of events."""
     body = await request.body()
     try:
         webhook.verify(body, dict(request.headers), json_parse=False)
@@ -36,7 +36,7 @@ async def receive(request: Request) -> dict[str, Any]:
 
 @app.get("/healthz")
 async def healthz() -> dict[str, str]:
-    """Say that the process is up."""
+    """Report that the process is up."""
     return {"status": "ok"}
 
 

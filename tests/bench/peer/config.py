@@ -1,4 +1,4 @@
-"""The peer's configuration, out of the environment."""
+"""The peer's configuration, read from the environment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Config:
-    """Everything that both of the peer's processes need to know."""
+    """The settings of both of the peer's processes."""
 
     database_url: str
     broker_url: str

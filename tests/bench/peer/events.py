@@ -1,4 +1,4 @@
-"""What the peer accepts."""
+"""The events that the peer accepts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import BaseModel, PositiveInt, TypeAdapter, model_validator
 
 
 class User(BaseModel):
-    """A person of the helpdesk."""
+    """A person in the help desk."""
 
     id: PositiveInt
     email: str | None = None

@@ -10,7 +10,7 @@ class Base(DeclarativeBase):
 
 
 class ProjectMappingRow(Base):
-    """Helpdesk project to tracker project."""
+    """Maps a help desk project to a tracker project."""
 
     __tablename__ = "project_links"
     helpdesk_project_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
@@ -19,7 +19,7 @@ class ProjectMappingRow(Base):
 
 
 class EntityMappingRow(Base):
-    """Helpdesk entity to tracker project."""
+    """Maps a help desk entity to a tracker project."""
 
     __tablename__ = "entity_links"
     entity_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)

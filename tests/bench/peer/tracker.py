@@ -23,7 +23,7 @@ class Tracker:
         self._members: set[tuple[int, int]] = set()
 
     def create(self, path: str, name: str, body: dict[str, Any], login: str | None) -> int:
-        """Create something as a person, or as the administrator where that is refused; return its id."""
+        """Create an object as a person, or as the API user if that is refused; return its id."""
         response = self._send("POST", path, {name: body}, login)
         if login and response.status_code in (403, 412):
             log.warning("%s may not POST %s; repeated as the administrator", login, path)
@@ -41,7 +41,7 @@ class Tracker:
             return
         body = {"membership": {"user_id": user_id, "role_ids": [self._config.default_role_id]}}
         response = self._send("POST", f"/projects/{project_id}/memberships.json", body)
-        if response.status_code != 422:  # is a member already
+        if response.status_code != 422:  # already a member
             response.raise_for_status()
         self._members.add((project_id, user_id))
 

@@ -1,1 +1,1 @@
-"""Real servers for the tests of high availability: on loopback, on free ports, ended with the test."""
+"""Real servers for the tests of high availability: on loopback, on free ports, stopped after the test."""

@@ -1,4 +1,4 @@
-"""A helpdesk that goes on sending whatever happens, and knows when it was answered."""
+"""A help desk that keeps sending whatever happens, and records when each delivery was accepted."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ AFTER = ("done", "skipped", "superseded")
 
 
 class Load:
-    """Sends each delivery of a workload until it was answered 202, and never again: a 202 that is lost would show.
+    """Sends each delivery of a workload until it gets a 202, and never after that, so that a lost event is noticed.
 
     Args:
-        fleet: whose journal and tracker are compared with the workload.
-        workload: without copies.
-        url: where the producers are reached.
+        fleet: fleet whose journal and tracker are compared with the workload.
+        workload: workload without copies.
+        url: address of the producers.
         pause_s: seconds that each sender waits between two deliveries.
-        verify: the certificate that an https address is checked by.
+        verify: certificate that verifies an https address.
     """
 
     def __init__(
@@ -53,13 +53,13 @@ class Load:
         self.refused: list[tuple[float, str]] = []
 
     def __enter__(self) -> Self:
-        """Begin."""
+        """Start sending."""
         for thread in self._threads:
             thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Wait for the last answer, or give up where the test has failed."""
+        """Wait for the last answer, or stop at once if the test has failed."""
         if any(_):
             self._stopping.set()
         for thread in self._threads:
@@ -68,22 +68,22 @@ class Load:
 
     @property
     def waiting(self) -> int:
-        """How many deliveries were not answered 202 yet."""
+        """Number of deliveries that have not been answered 202 yet."""
         return len(self._workload.deliveries) - len(self.accepted)
 
     def wait_for(self, count: int) -> float:
-        """Wait until so many more were answered 202, or all; return the time."""
+        """Wait until that many more deliveries are answered 202, or all; return the time."""
         wanted = min(len(self.accepted) + count, len(self._workload.deliveries))
         until(lambda: len(self.accepted) >= wanted, lambda: f"{self.refused[-5:]}", 180)
         return time.monotonic()
 
     def interruption(self) -> float:
-        """Return the longest time in which no delivery was answered 202, in seconds."""
+        """Return the longest time without a 202, in seconds."""
         times = sorted(at for at, _ in self.accepted)
         return max(after - before for before, after in itertools.pairwise(times))
 
     def check(self, synced_within: float = 240) -> float:
-        """Make sure that nothing was lost and nothing done twice; return the seconds until all was done."""
+        """Check that nothing was lost or done twice; return the seconds until everything was synced."""
         took = self._fleet.wait_until_synced(synced_within)
         with self._fleet.bridge.store.database.transaction() as session:
             kept = sorted(session.scalars(select(JournalEvent.delivery_id)))
@@ -127,7 +127,7 @@ class Load:
 
 
 def signed(webhook: Webhook, name: str, body: str) -> dict[str, str]:
-    """Return the headers of a delivery as a helpdesk makes them."""
+    """Return the headers of a delivery as a help desk creates them."""
     now = datetime.now(UTC)
     return {
         "content-type": "application/json",

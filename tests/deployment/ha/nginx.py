@@ -1,4 +1,4 @@
-"""nginx with the configuration that ships, at addresses of this machine."""
+"""nginx with the shipped configuration, at addresses of this machine."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Nginx:
     """Producers and consoles behind one address.
 
     Args:
-        program: nginx.
-        directory: for configuration, certificate and logs.
-        producers: their ports.
-        consoles: their ports.
+        program: path of nginx.
+        directory: folder for configuration, certificate and logs.
+        producers: ports of the producers.
+        consoles: ports of the consoles.
     """
 
     def __init__(
@@ -52,11 +52,11 @@ class Nginx:
 
     @property
     def url(self) -> str:
-        """Where it is; the producers' server is the one for names that nobody has."""
+        """Its address; requests for unknown host names go to the producers."""
         return f"https://{HOST}:{self.port}"
 
     def start(self) -> None:
-        """Start it; return once it listens."""
+        """Start nginx; return once it listens."""
         self.child.start()
         self.child.wait_ready(lambda: not is_free(self.port))
 
@@ -87,7 +87,7 @@ class Nginx:
 
 
 def _certify(directory: Path) -> None:
-    """Write a certificate of its own for loopback and the names, and its key."""
+    """Write a self-signed certificate for loopback and the host names, with its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, HOOKS)])
     names = [x509.DNSName(HOOKS), x509.DNSName(CONSOLE), x509.IPAddress(ip_address(HOST))]

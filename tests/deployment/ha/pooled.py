@@ -1,4 +1,4 @@
-"""`pytest -p tests.deployment.ha.pooled`: the tests reach their PostgreSQL through pgbouncer alone."""
+"""`pytest -p tests.deployment.ha.pooled`: the tests reach their PostgreSQL only through pgbouncer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PROGRAM, LIBRARIES = "HA_PGBOUNCER", "HA_LIBRARIES"
 
 
 class Pooled(PostgresServer):
-    """A server whose databases' addresses lead through pgbouncer."""
+    """A server whose database URLs lead through pgbouncer."""
 
     pooler: Pooler
 
@@ -27,11 +27,11 @@ class Pooled(PostgresServer):
         self.pooler.start()
 
     def database_url(self, name: str) -> str:
-        """Return a database's address through pgbouncer."""
+        """Return a database's URL through pgbouncer."""
         return self.pooler.url(name)
 
     def stop(self, timeout: float = 10) -> None:
-        """End both."""
+        """Stop both."""
         self.pooler.stop()
         super().stop(timeout)
 
@@ -42,7 +42,7 @@ class Pooled(PostgresServer):
 
 
 def pytest_sessionstart() -> None:
-    """Have the fixtures start this server."""
+    """Make the fixtures use this server."""
     import tests.support.servers
 
     vars(tests.support.servers)["PostgresServer"] = Pooled

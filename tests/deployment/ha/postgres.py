@@ -1,4 +1,4 @@
-"""PostgreSQL with a synchronous replica, and pgbouncer in front of one."""
+"""PostgreSQL with a synchronous replica, and a server with pgbouncer in front of it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ REPLICA = "replica"
 
 
 class Replicated:
-    """A primary, and a replica without which it commits nothing.
+    """A primary that commits nothing without its replica.
 
     Args:
-        directory: for data and logs; the account that PostgreSQL runs as can enter it.
+        directory: folder for data and logs; PostgreSQL's account must be able to enter it.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -41,22 +41,22 @@ class Replicated:
         until(lambda: execute(self.primary, state) == "sync", "the replica is not synchronous")
 
     def url(self, name: str) -> str:
-        """Return a database's address at whichever of both takes writes."""
+        """Return a URL of a database that leads to the server that accepts writes."""
         hosts = "&".join(f"host={HOST}:{one.port}" for one in (self.primary, self.replica))
         return f"postgresql+psycopg2://{USER}@/{name}?{hosts}&target_session_attrs=read-write"
 
     def promote(self) -> None:
-        """Make the replica the primary; return once it takes writes."""
+        """Make the replica the primary; return once it accepts writes."""
         assert execute(self.replica, "SELECT pg_promote(true, 60)")
 
     def stop(self) -> None:
-        """End both."""
+        """Stop both and delete their data."""
         for server in (self.primary, self.replica):
             server.destroy()
 
 
 class _Copy(PostgresServer):
-    """A server whose data is another's, which it follows."""
+    """A server that starts with a copy of another server's data and follows it."""
 
     def copy(self, primary: PostgresServer) -> None:
         """Copy another server's data, with the settings to follow it."""
@@ -79,7 +79,7 @@ class _Copy(PostgresServer):
 
 
 def execute(server: PostgresServer, statement: str) -> str:
-    """Execute a statement on a server itself; return the first value of its answer."""
+    """Execute a statement directly on a server; return the first value of the result."""
     with closing(psycopg2.connect(host=HOST, port=server.port, user=USER, dbname="postgres")) as connection:
         connection.autocommit = True
         with connection.cursor() as cursor:
@@ -92,11 +92,11 @@ class Pooler:
     """pgbouncer in transaction mode.
 
     Args:
-        program: pgbouncer.
-        directory: for its configuration and log.
-        server: whose databases it hands on.
-        libraries: where those are that it needs.
-        size: connections that it keeps to each database.
+        program: path of pgbouncer.
+        directory: folder for its configuration and log.
+        server: server whose databases it serves.
+        libraries: folder of the libraries that it needs.
+        size: number of connections that it keeps to each database.
     """
 
     def __init__(
@@ -124,14 +124,14 @@ class Pooler:
         )
 
     def start(self) -> None:
-        """Start it; return once it listens."""
+        """Start pgbouncer; return once it listens."""
         self._child.start()
         self._child.wait_ready(lambda: not is_free(self.port))
 
     def stop(self) -> None:
-        """End it."""
+        """Kill pgbouncer."""
         self._child.kill()
 
     def url(self, name: str) -> str:
-        """Return the address of a database through it."""
+        """Return a database's URL through pgbouncer."""
         return f"postgresql+psycopg2://{USER}@{HOST}:{self.port}/{name}"

@@ -1,4 +1,4 @@
-"""RabbitMQ out of Debian's packages, unpacked and not installed."""
+"""RabbitMQ from Debian's packages, unpacked but not installed."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ READY_WITHIN_S = 300
 
 
 class RabbitMQ:
-    """One node with a virtual host in which queues are quorum queues unless they say otherwise.
+    """One node with a virtual host in which queues are quorum queues unless declared otherwise.
 
     Args:
-        unpacked: where the packages are.
-        directory: for data and logs.
+        unpacked: folder of the unpacked packages.
+        directory: folder for data and logs.
     """
 
     def __init__(self, unpacked: Path, directory: Path) -> None:
@@ -63,28 +63,28 @@ class RabbitMQ:
 
     @property
     def url(self) -> str:
-        """Its address as BROKER_URL has it."""
+        """Its address, in the form of BROKER_URL."""
         return f"amqp://guest:guest@{HOST}:{self.port}/{VHOST}"
 
     def start(self) -> None:
-        """Start it, and make the virtual host at the first time."""
+        """Start the node for the first time, and create the virtual host."""
         self._names.start()
         self._launch()
         self.tell("add_vhost", VHOST)
         self.tell("set_permissions", "-p", VHOST, "guest", ".*", ".*", ".*")
 
     def restart(self) -> None:
-        """Kill it, and start it on the same data."""
+        """Kill the node, and start it again on the same data."""
         self._node.kill()
         self._launch()
 
     def stop(self) -> None:
-        """End it."""
+        """Kill the node and its name server."""
         self._node.kill()
         self._names.kill()
 
     def tell(self, *command: str) -> str:
-        """Have rabbitmqctl do something; return what it said."""
+        """Run a command of rabbitmqctl; return its output."""
         ended = subprocess.run(
             [self._programs / "rabbitmqctl", "--quiet", *command],
             env=self._env, capture_output=True, text=True, timeout=300, check=False,
@@ -93,7 +93,7 @@ class RabbitMQ:
         return ended.stdout
 
     def queues(self) -> dict[str, str]:
-        """Return the kind of each queue, by its name."""
+        """Return the type of each queue, by its name."""
         lines = self.tell("list_queues", "-p", VHOST, "name", "type", "--no-table-headers").splitlines()
         return dict(line.split("\t") for line in lines)
 
@@ -109,6 +109,6 @@ class RabbitMQ:
 
 
 def _make_movable(erlang: Path) -> None:
-    """Have Erlang's starter look where it was unpacked: the place where it is installed is written in it."""
+    """Make Erlang's starter use the folder of the unpacked packages; it contains the path of an installation."""
     starter = erlang / "bin" / "erl"
     starter.write_text(starter.read_text().replace("=/usr/lib/erlang\n", f"={erlang}\n"))

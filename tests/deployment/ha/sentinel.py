@@ -19,10 +19,10 @@ DOWN_AFTER_S = 2
 
 
 class Watched:
-    """Two servers and who watches them; the password of the one is not that of the others.
+    """Two Redis servers and the Sentinels that watch them; servers and Sentinels have different passwords.
 
     Args:
-        directory: for data, configuration and logs.
+        directory: folder for data, configuration and logs.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -34,13 +34,13 @@ class Watched:
 
     @property
     def url(self) -> str:
-        """The address as REDIS_URL has it."""
+        """The address, in the form of REDIS_URL."""
         hosts = ",".join(f"{HOST}:{port}" for port in self.ports)
         words = (PASSWORD.replace(" ", "%20"), SENTINEL_PASSWORD.replace(" ", "%20"))
         return f"redis+sentinel://:{words[0]}@{hosts}/1?master={MASTER}&sentinel_password={words[1]}"
 
     def start(self) -> None:
-        """Start everything; return once each Sentinel knows the others and the replica."""
+        """Start everything; return once each Sentinel has found the others and the replica."""
         for server in (self.master, self.replica):
             self.start_server(server)
         with self.client(self.replica) as redis:
@@ -51,32 +51,32 @@ class Watched:
         until(self._knows_all, "the Sentinels do not know each other")
 
     def start_server(self, server: RedisServer) -> None:
-        """Start a server, and let it have its password: before, it could not be seen whether it answers."""
+        """Start a server, then set its password: with a password, the start could not detect that it answers."""
         server.start()
         with Redis(port=server.port) as redis:
             redis.config_set("masterauth", PASSWORD)
             redis.config_set("requirepass", PASSWORD)
 
     def sentinel_away(self) -> None:
-        """Kill one of the Sentinels, the first that is asked."""
+        """Kill the first of the Sentinels, which clients query first."""
         self._sentinels[0].kill()
 
     def master_port(self) -> int:
-        """Return the port of the master, as the Sentinels know it; 0 while they know of none."""
+        """Return the port of the master according to the Sentinels, or 0 while they have none."""
         try:
             return int(self._asked().discover_master(MASTER)[1])
         except MasterNotFoundError:
             return 0
 
     def stop(self) -> None:
-        """End everything."""
+        """Stop everything and delete the servers' data."""
         for sentinel in self._sentinels:
             sentinel.kill()
         for server in (self.master, self.replica):
             server.destroy()
 
     def client(self, server: RedisServer) -> Redis:
-        """Return a connection to one of the servers itself."""
+        """Return a direct connection to one of the servers."""
         return Redis(port=server.port, db=1, password=PASSWORD)
 
     def _asked(self) -> Sentinel:

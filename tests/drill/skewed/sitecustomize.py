@@ -1,8 +1,8 @@
-"""Imported by Python itself at the start of one process of the drill: moves that process's wall clock.
+"""Shifts the wall clock of one process of the drill; Python imports this module when the process starts.
 
-Only where a process is started with this directory on its PYTHONPATH and with DRILL_CLOCK_OFFSET (seconds).
-It replaces what Python code reads the wall clock with; the monotonic clock goes on as it was, as it does
-on a machine whose wall clock is wrong.
+This requires this directory on the process's PYTHONPATH, and DRILL_CLOCK_OFFSET in seconds.
+It replaces the functions by which Python code reads the wall clock. The monotonic clock stays right,
+as on a machine whose wall clock is wrong.
 """
 
 import datetime
@@ -16,7 +16,7 @@ _Real = datetime.datetime
 
 
 class _Kind(type):
-    """Makes a date and time that C code built an instance, too."""
+    """Counts dates and times that C code created as instances too."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, _Real)
@@ -26,7 +26,7 @@ class _Kind(type):
 
 
 class _Shifted(_Real, metaclass=_Kind):
-    """A date and time whose `now` is off."""
+    """A date and time class whose `now` is shifted."""
 
     @classmethod
     def now(cls, tz: datetime.tzinfo | None = None) -> _Real:  # type: ignore[override]

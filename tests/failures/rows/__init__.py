@@ -1,4 +1,4 @@
-"""The table of forty failures, by their number."""
+"""The table of forty failures, in order of their numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of what stands between deskbridge and the tracker."""
+"""Rows about the connection between deskbridge and the tracker."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def trusts(stage: Stage, ca_file: str) -> None:
 
 
 def certificate(days: int) -> Act:
-    """Have the tracker behind a web server that speaks TLS, with a certificate that is valid for so many days."""
+    """Put a TLS web server in front of the tracker, with a certificate that is valid for this many days."""
 
     def act(stage: Stage) -> None:
         authority = Authority(stage.directory)
@@ -49,7 +49,7 @@ def renew(stage: Stage) -> None:
 
 
 def name_gone(stage: Stage) -> None:
-    """Have the tracker's name be in no DNS."""
+    """Remove the tracker's name from the DNS."""
     look_up, at = socket.getaddrinfo, urlsplit(stage.tracker.base_url)
     names: dict[Any, str] = stage.kept.setdefault("names", {})
 
@@ -63,12 +63,12 @@ def name_gone(stage: Stage) -> None:
 
 
 def name_back(stage: Stage) -> None:
-    """Put the name into the DNS again."""
+    """Add the name to the DNS again."""
     stage.kept["names"][NAME] = urlsplit(stage.tracker.base_url).hostname or ""
 
 
 def in_front(rule: Callable[[str], Rule]) -> Act:
-    """Have a web server in front of the tracker, which follows a rule."""
+    """Put a web server that follows a rule in front of the tracker."""
 
     def act(stage: Stage) -> None:
         stage.front = stage.during.enter_context(Front(stage.tracker.base_url).running())
@@ -79,17 +79,17 @@ def in_front(rule: Callable[[str], Rule]) -> Act:
 
 
 def passes_on(stage: Stage) -> None:
-    """Have the server in front let every call pass."""
+    """Make the server in front forward every call."""
     stage.front.rule = passes
 
 
 def slow(stage: Stage) -> None:
-    """Have the workers' calls take four seconds."""
+    """Record workers' calls that took four seconds."""
     note_calls(stage.bridge.redis, {"POST issues": (5, 20.0)})
 
 
 def quick(stage: Stage) -> None:
-    """Have the tracker answer quickly again, and the minutes pass for which calls are remembered."""
+    """Delete the recorded calls, as if they had expired while the tracker answered quickly."""
     for key in stage.bridge.redis.scan_iter(f"{key_of(stage.bridge.redis, LATENCY)}*"):
         stage.bridge.redis.delete(key)
 

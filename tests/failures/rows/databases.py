@@ -1,4 +1,4 @@
-"""Rows of a database that takes no events."""
+"""Rows about a database that stores no events."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tests.support.next_version import as_next_version
 
 NOT_COMMITTED = Nothing("no event was committed")
 ACCOUNT = "deskbridge_of_the_test"
-"""No superuser: that gets a connection beyond every limit."""
+"""Not a superuser, because connection limits do not apply to superusers."""
 
 NO_SPACE = 'could not extend file "base/16384/16397": No space left on device'
-"""As PostgreSQL says it."""
+"""The error as PostgreSQL words it."""
 
 
 def not_taken_in(stage: Stage) -> None:
-    """Send what is not committed, so that the producer answers 503 and the helpdesk sends it again."""
+    """Send events whose commit fails, so that the producer would answer 503 and the help desk send them again."""
     with pytest.raises(DBAPIError):
         stage.bridge.receive(
             *(task_event(one, of_task=task(one, content="x" * 20_000)) for one in range(1, 30))
@@ -36,7 +36,7 @@ def not_taken_in(stage: Stage) -> None:
 
 
 def with_account(url: str) -> str:
-    """Return the address of a PostgreSQL database as deskbridge's account uses it, which is made if it is missing."""
+    """Return a PostgreSQL database's URL for deskbridge's account; create the account if it is missing."""
     engine = create_engine(url, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         if not connection.exec_driver_sql("SELECT 1 FROM pg_roles WHERE rolname = %s", (ACCOUNT,)).scalar():
@@ -62,7 +62,7 @@ def name(stage: Stage) -> str:
 
 
 def reconnect(stage: Stage) -> None:
-    """Have every process connect to the database again, as when it is restarted."""
+    """Make every process reconnect to the database, as after a restart."""
     others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}' AND pid <> pg_backend_pid()"
     stage.bridge.store.database.engine.dispose()
     stage.console.app.state.services.store.database.engine.dispose()
@@ -70,27 +70,27 @@ def reconnect(stage: Stage) -> None:
 
 
 def read_only(stage: Stage) -> None:
-    """Set the database to read only, as an administrator does."""
+    """Set the database to read-only, as an administrator does."""
     stage.during.callback(writable, stage)
     administer(stage, f"ALTER DATABASE {name(stage)} SET default_transaction_read_only = on")
     reconnect(stage)
 
 
 def writable(stage: Stage) -> None:
-    """Set it back, and restart every process."""
+    """Make the database writable again, and restart every process."""
     administer(stage, f"ALTER DATABASE {name(stage)} RESET default_transaction_read_only")
     reconnect(stage)
 
 
 def crowded(stage: Stage) -> None:
-    """Have the server give no further connection to the account of deskbridge."""
+    """Make the server refuse further connections of deskbridge's account."""
     stage.during.callback(spare, stage)
     administer(stage, f"ALTER ROLE {ACCOUNT} CONNECTION LIMIT 0")
     reconnect(stage)
 
 
 def spare(stage: Stage) -> None:
-    """Have the server give as many connections as are asked for."""
+    """Remove the connection limit of deskbridge's account."""
     administer(stage, f"ALTER ROLE {ACCOUNT} CONNECTION LIMIT -1")
 
 
@@ -108,21 +108,21 @@ DROP EVENT TRIGGER IF EXISTS disk_full; DROP FUNCTION IF EXISTS disk_full, disk_
 
 
 def disk_full(stage: Stage) -> None:
-    """Have PostgreSQL fail at each new page as on a full disk.
+    """Make journal inserts and schema changes in PostgreSQL fail as on a full disk.
 
-    The server itself raises what it raises then: only the superuser of a machine can mount a disk that is full.
+    Triggers raise the server's own error, because only a machine's superuser can mount a full disk.
     """
     stage.during.callback(administer, stage, ROOM)
     administer(stage, DISK_FULL)
 
 
 def room(stage: Stage) -> None:
-    """Make room on the disk."""
+    """Free space on the disk."""
     administer(stage, ROOM)
 
 
 def full_file(stage: Stage) -> None:
-    """Have each connection to the SQLite file find its disk full."""
+    """Make each connection to the SQLite file find its disk full."""
     with stage.bridge.store.database.engine.connect() as connection:
         stage.kept["pages"] = connection.exec_driver_sql("PRAGMA page_count").scalar()
 
@@ -134,26 +134,26 @@ def full_file(stage: Stage) -> None:
 
 
 def room_for_file(stage: Stage) -> None:
-    """Make room on the disk of the file."""
+    """Free space on the disk of the file."""
     stage.kept["pages"] = 1_000_000
 
 
 def old_schema(stage: Stage) -> None:
-    """Install a version whose migrations were not applied: no process of it starts."""
+    """Install a version whose migrations were not applied, so that no process of it starts."""
     stage.console.stop()
     directory = stage.during.enter_context(TemporaryDirectory())
     stage.during.enter_context(as_next_version(Path(directory)))
 
 
 def not_started(stage: Stage) -> None:
-    """No process starts, so that the helpdesk keeps what it has to send."""
+    """Check that no process starts, so that the help desk keeps its events."""
     with pytest.raises(SettingsError) as refused:
         is_current(stage.bridge.settings)
     assert refused.value.notice.code == SystemRefusal.DATABASE_TOO_OLD
 
 
 def migrate(stage: Stage) -> None:
-    """Apply the migrations, and start the processes."""
+    """Apply the migrations, and start the console."""
     stage.shell.do("migrate")
     assert is_current(stage.bridge.settings)
     stage.console = type(stage.console)(create_console(stage.bridge.settings))

@@ -1,4 +1,4 @@
-"""Rows of processes, Redis, clocks and the helpdesk's side."""
+"""Rows about processes, Redis, clocks and the help desk's side."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ PASSWORD = "secret"
 
 
 def waits(stage: Stage) -> None:
-    """Let an event come in, which no worker takes."""
+    """Receive an event that no worker takes."""
     stage.receive()
 
 
 def other_keys(stage: Stage) -> None:
-    """Start a worker with other DESKBRIDGE_SECRET_KEYS than those that the API key was stored with."""
+    """Start a worker whose DESKBRIDGE_SECRET_KEYS differ from those that encrypted the API key."""
     given = stage.bridge.settings
     with stage.patched.context() as patched:
         patched.setattr(support, "KEY", Fernet.generate_key().decode())
@@ -51,18 +51,18 @@ def other_keys(stage: Stage) -> None:
 
 
 def taken_by_it(stage: Stage) -> None:
-    """Let an event come in, which that worker takes."""
+    """Receive an event that this worker takes."""
     stage.receive()
     stage.kept["worker"].sync()
 
 
 def right_keys(stage: Stage) -> None:
-    """Restart the worker with the keys of the others."""
+    """Restart the worker with the keys of the other processes."""
     Heartbeats(stage.bridge.redis).able(WORKER)
 
 
 def rate_limit(stage: Stage) -> None:
-    """Have the workers keep a limit of one call in a hundred seconds."""
+    """Limit the workers to one call in a hundred seconds."""
     RateLimiter(stage.bridge.redis, 0.01).next_turn()
 
 
@@ -72,7 +72,7 @@ def no_rate_limit(stage: Stage) -> None:
 
 
 def refused(told: list[dict[str, object]]) -> Act:
-    """Have the producer say what it refused."""
+    """Make the producer report refused deliveries."""
 
     def act(stage: Stage) -> None:
         with stage.bridge.store.transaction() as tx:
@@ -82,7 +82,7 @@ def refused(told: list[dict[str, object]]) -> Act:
 
 
 def other_secret(since: int) -> list[dict[str, object]]:
-    """Return what the producer says of deliveries that none of its secrets signed."""
+    """Return the producer's report about deliveries that none of its secrets signed."""
     why = Undelivered.SECRET_UNKNOWN(setting="DESKBRIDGE_WEBHOOK_SECRETS")
     return [
         {
@@ -97,7 +97,7 @@ def other_secret(since: int) -> list[dict[str, object]]:
 
 
 def headers_lost(stage: Stage) -> None:
-    """Have a proxy take the headers of GLPI's signature away."""
+    """Make a proxy remove the headers of GLPI's signature."""
     kept = Refused()
     try:
         GlpiVerifier([], lambda: 0.0).check_headers({"user-agent": "GuzzleHttp/7"})
@@ -142,7 +142,7 @@ def password_given(stage: Stage) -> None:
 
 
 def evicts(stage: Stage) -> None:
-    """Have Redis drop keys for want of memory."""
+    """Make Redis evict keys for lack of memory."""
     redis = stage.bridge.redis
     redis.config_set("maxmemory-policy", "allkeys-lru")
     redis.config_set("maxmemory", 1)
@@ -159,30 +159,30 @@ def evicts(stage: Stage) -> None:
 
 
 def evicts_no_more(stage: Stage) -> None:
-    """Say CONFIG SET, after which the processes leave signs of life again."""
+    """Run CONFIG SET and record the heartbeats of the processes again."""
     stage.bridge.redis.config_set("maxmemory-policy", "noeviction")
     for kind in (WORKER, BEAT):
         Heartbeats(stage.bridge.redis).mark(kind)
 
 
 def worker_clock(ahead_s: float) -> Act:
-    """Have the worker say how far its machine's clock is ahead of the database's."""
+    """Make the worker report how far its machine's clock is ahead of the database's."""
     return lambda stage: Heartbeats(stage.bridge.redis).mark(WORKER, ahead_s=ahead_s)
 
 
 def silent(stage: Stage) -> None:
-    """Let the newest event be three days old."""
+    """Make the newest event three days old."""
     stage.work()
     with stage.bridge.store.database.transaction() as session:
         session.execute(update(JournalEvent).values(received_at=clock_of_database(-3 * 86400)))
 
 
 def nothing_comes(_stage: Stage) -> None:
-    """Let nothing come in."""
+    """Let no event arrive."""
 
 
 def comes_in(stage: Stage) -> None:
-    """Have the helpdesk send what it has queued."""
+    """Let the help desk send its queued events."""
     stage.work()
 
 

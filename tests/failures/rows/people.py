@@ -1,4 +1,4 @@
-"""Rows of people: in whose name something is sent, which day it counts for, and who may still come in."""
+"""Rows about people: the author of what is sent, the day that it counts for, and who still has access."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.events import task, task_event, ticket
 
 ALICE, BOB, OF_ALICE, DEVELOPER = 5, 6, 7, 4
 OLDER_TASK = 400
-"""The hours that were logged before anything failed."""
+"""The ticket task whose hours were logged before anything failed."""
 MAY_NOT_LOG = ["view_issues", "add_issues", "edit_issues", "view_time_entries"]
 MAY = [*MAY_NOT_LOG, "log_time"]
 DAY = "2026-01-20"
@@ -23,50 +23,50 @@ ANOTHER = "the wrong author"
 
 
 def people_read(stage: Stage) -> None:
-    """Have the people read again, as the beat does every hour."""
+    """Reload the people, as beat does every hour."""
     _, client = stage.installation().connect()
     refresh_people(stage.bridge.store, TrackerLists(client))
 
 
 def is_bob(stage: Stage) -> None:
-    """Say who it is, and give him the hours that were logged as the API user."""
+    """Map the GLPI user to bob, and correct the author of the hours that were logged as the API user."""
     stage.shell.do("user", "map", str(OF_ALICE), str(BOB))
     corrected(stage)
 
 
 def bob_does_it(stage: Stage) -> None:
-    """Say who does the work now, and give him all hours of the person who was deleted."""
+    """Map the GLPI user to bob, and correct the author of all hours of the deleted person."""
     stage.shell.do("user", "map", str(OF_ALICE), str(BOB))
     corrected(stage, OLDER_TASK, 601, stage.tasks)
 
 
 def corrected(stage: Stage, *tasks: int) -> None:
-    """Give hours to whom they belong; by default the newest."""
+    """Correct the author of the hours of some ticket tasks, by default of the newest."""
     stage.shell.do("config", "set", "correct_authors=true")
     for task_id in tasks or (stage.tasks,):
         stage.shell.do("author", "correct", str(task_id))
 
 
 def role_mended(stage: Stage) -> None:
-    """Give the role the right that the list of them names, and the hours to the person."""
+    """Give the role the right that `author list` names, and correct the author of the hours."""
     assert "ole Developer lacks the right *Log spent time*" in stage.shell.ask("author", "list")[0]["todo"]
     stage.tracker.patch("roles", DEVELOPER, permissions=MAY)
     corrected(stage)
 
 
 def with_an_issue(stage: Stage) -> None:
-    """Have the ticket its issue, so that only hours are sent in the person's name."""
+    """Create the ticket's issue, so that only hours are sent in the person's name."""
     stage.work()
 
 
 def of_nobody(stage: Stage) -> None:
-    """Let the helpdesk name nobody."""
+    """Finish a ticket task for which the help desk names no technician."""
     stage.tasks += 1
     stage.bridge.forward(task_event(of_ticket=ticket(technician=None), of_task=task(stage.tasks, user=None)))
 
 
 def named_in_glpi(stage: Stage) -> None:
-    """Have GLPI name who does the work, as the list says: from then on nothing more is the API user's."""
+    """Name a technician in GLPI, as `author list` says; check that the API user gets no more hours."""
     assert "in GLPI" in stage.shell.ask("author", "list")[0]["todo"]
     before = len(stage.shell.ask("author", "list"))
     stage.work()
@@ -74,14 +74,14 @@ def named_in_glpi(stage: Stage) -> None:
 
 
 def deleted_meanwhile(stage: Stage) -> None:
-    """Let an event come in, and delete the person before it is sent."""
+    """Receive an event, and delete the person before it is sent."""
     stage.receive()
     stage.tracker.remove("users", ALICE)
     stage.bridge.sync()
 
 
 def came_on_that_day(stage: Stage) -> None:
-    """The hours are on the day of the work, whenever they were forwarded."""
+    """Check that the hours are on the day of the work, whenever they were forwarded."""
     with stage.bridge.store.transaction() as tx:
         row = tx.times.get(stage.tasks)
     assert row
@@ -91,7 +91,7 @@ def came_on_that_day(stage: Stage) -> None:
 
 
 def account_disabled(stage: Stage) -> None:
-    """Disable the account of a person who has made tokens."""
+    """Disable the account of a person who has created a token."""
     store = AccountStore(stage.bridge.store)
     store.add("hugo", PASSWORD, Right.OPERATOR)
     stage.kept["token"] = store.add_token("hugo-script", Right.VIEWER, "hugo")
@@ -100,7 +100,7 @@ def account_disabled(stage: Stage) -> None:
 
 
 def no_token_left(stage: Stage) -> None:
-    """Nothing lets the person in any more."""
+    """Check that the person has no access any more."""
     assert "1 API token of hugo was revoked" in stage.kept["told"]
     assert stage.console.ask("GET", "/api/events", token=stage.kept["token"]).status_code == 401
 

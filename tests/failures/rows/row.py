@@ -1,4 +1,4 @@
-"""What a row of the table says: what fails, what each surface says of it, and the one step that heals."""
+"""The rows of the table: what fails, what each surface says about it, and the one step that fixes it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Step = Act | str
 
 @dataclass(frozen=True)
 class Nothing:
-    """A surface has nothing to say, and why that is true."""
+    """Declares that a surface has nothing to report, and why."""
 
     because: str
 
@@ -28,26 +28,26 @@ class Row:
     Texts may name the tracker's address as `{tracker}`.
 
     Attributes:
-        number: the row of the table; two causes with steps of their own are two rows of one number.
-        sentence: what fails.
+        number: the row's number; causes with different steps are several rows with one number.
+        sentence: describes what fails.
         stage: makes it fail.
-        becomes: the state of an event that comes in meanwhile; None: it is not taken in, and is sent again.
+        becomes: the state of an event that arrives during the failure; None if it is refused and sent again.
         doctor: words of `deskbridge doctor` that name the cause.
         step: words of `deskbridge doctor` that name the step.
-        heal: does the step; a text: the command, as it is typed.
-        everywhere: words of each of the other surfaces that has none of its own here.
-        events: words of `deskbridge event list` on that event.
+        heal: carries out the step; a text is a command to type.
+        everywhere: words of each other surface for which none are declared here.
+        events: words of `deskbridge event list` about that event.
         history: words of `deskbridge ticket history`.
         ticket: words of the ticket's page.
         overview: words of the console's first page.
-        arrives: lets the event come in.
+        arrives: lets the event arrive.
         never: words that no surface may say.
-        left: words that the first page says truthfully after the step; empty: it says that all is well.
-        told_before: whether the first page says it before any event has come in.
-        unreachable: services that the metrics call unreachable.
-        readyz: what producer and console answer a load balancer; None: neither starts.
-        on_postgresql: whether it takes a PostgreSQL to fail so.
-        real: whether a real Redmine can be made to fail so.
+        left: words that the first page rightly says after the step; if empty, it says that all is well.
+        told_before: whether the first page reports the failure before any event has arrived.
+        unreachable: services that the metrics report as unreachable.
+        readyz: status with which producer and console answer a load balancer; None if neither starts.
+        on_postgresql: whether the failure requires PostgreSQL.
+        real: whether a real Redmine can be made to fail like this.
     """
 
     number: int
@@ -75,22 +75,22 @@ class Row:
         return f"{self.number} {self.sentence}"
 
     def of(self, surface: str) -> Said:
-        """Return what is declared of a surface: the check of the table sees to it that each is."""
+        """Return the declaration for a surface; a test checks that every surface has one."""
         declared: Said | None = getattr(self, surface)
         return declared if declared is not None else (self.everywhere or "")
 
 
 @dataclass(frozen=True)
 class Prevented:
-    """A row of the table that is no failure any more: what happens in its place is right, and every surface says so.
+    """A row of the table that is no longer a failure: the right thing happens, and the surfaces report it.
 
     Attributes:
-        number: the row of the table.
-        sentence: what failed.
+        number: the row's number.
+        sentence: describes what failed.
         stage: what made it fail.
-        right: asserts that what came of it is right.
-        history: words of `deskbridge ticket history`, where it has something to say.
-        left: words that the first page says truthfully; empty: it says that all is well.
+        right: asserts that the result is right.
+        history: words of `deskbridge ticket history`, or why it has nothing to report.
+        left: words that the first page rightly says; if empty, it says that all is well.
     """
 
     number: int

@@ -1,4 +1,4 @@
-"""What a person sees of a stage: at the command line, on the console's pages, and what a monitor is told."""
+"""The surfaces that show a stage's state: the command line, the console's pages, and the metrics."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ WELL = (
     "All checks passed",
     "Events are still received",
 )
-"""What no surface says while something fails."""
+"""Texts that no surface may show while something fails."""
 LAST_LINE = re.compile(r"(\d+) ok(?:, (\d+) warning)?(?:, (\d+) failure)?(?:, (\d+) unknown)?$")
 REACHABLE = re.compile(r'^deskbridge_reachable\{service="(\w+)"\} 0', re.MULTILINE)
 SECRET = SecretStr("whsec_" + "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0")
 
 
 def doctor(stage: Stage) -> str:
-    """Type `deskbridge doctor`; what is well is left out."""
+    """Run `deskbridge doctor`; return its output without checks that are ok."""
     return what_is_not_well(stage.shell.type("doctor").stdout)
 
 
 def events(stage: Stage) -> str:
-    """Type `deskbridge event list`."""
+    """Run `deskbridge event list`; return its sentences."""
     return sentences(stage.shell.type("event", "list", "--json"))
 
 
 def history(stage: Stage) -> str:
-    """Type `deskbridge ticket history 4711`."""
+    """Run `deskbridge ticket history 4711`; return its sentences."""
     return sentences(stage.shell.type("ticket", "history", "4711", "--json"))
 
 
 def overview(stage: Stage) -> str:
-    """Open the console's first page."""
+    """Return the text of the console's first page."""
     return page(stage, "/console")
 
 
 def ticket(stage: Stage) -> str:
-    """Open the ticket's page."""
+    """Return the text of the ticket's page."""
     return page(stage, "/console/tickets/4711")
 
 
@@ -69,7 +69,7 @@ SURFACES: Mapping[str, Callable[[Stage], str]] = {
 
 
 def what_is_not_well(text: str) -> str:
-    """Return of a report of the doctor what is not well, and its last line."""
+    """Return the parts of a doctor's report that are not ok, and its last line."""
     *lines, last = text.strip().splitlines()
     kept: list[str] = []
     is_well = True
@@ -81,7 +81,7 @@ def what_is_not_well(text: str) -> str:
 
 
 def sentences(done: Result) -> str:
-    """Return the sentences of what a command prints with --json, or its complaint."""
+    """Return the sentences that a command prints with --json, or its error message."""
     document = json.loads(done.stdout)
     if done.exit_code:
         return str(document["error"]["message"])
@@ -89,7 +89,7 @@ def sentences(done: Result) -> str:
 
 
 def page(stage: Stage, path: str) -> str:
-    """Return the text of a page, whatever its status; empty where no console runs."""
+    """Return the text of a page, whatever its status; empty if no console runs."""
     try:
         answer = stage.pages.http.get(stage.pages.base_url + path, timeout=30)
     except requests.ConnectionError:
@@ -99,7 +99,7 @@ def page(stage: Stage, path: str) -> str:
 
 
 def not_well(told: str) -> int:
-    """Return how many parts the doctor's last line says are not well."""
+    """Return the number of warnings and failures in the doctor's last line."""
     counted = LAST_LINE.search(told.strip())
     assert counted, told
     return sum(int(one or 0) for one in counted.groups()[1:3])
@@ -117,7 +117,7 @@ def ready(stage: Stage) -> tuple[int, int]:
 
 
 def unreachable(stage: Stage) -> tuple[str, ...]:
-    """Return the services that the metrics call unreachable."""
+    """Return the services that the metrics report as unreachable."""
     collector = StateMetricsCollector(stage.bridge.redis, stage.bridge.store)
     shown = generate_latest(metrics.registry("console", collector)).decode()
     return tuple(REACHABLE.findall(shown))

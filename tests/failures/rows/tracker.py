@@ -1,4 +1,4 @@
-"""Rows of what was changed on the tracker, so that it refuses, leaves out or does not take what is sent."""
+"""Rows about changes on the tracker, which make it refuse or ignore something that is sent."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COMMENT = '{"time_entry": {"activity_id": "9", "comments": "{{task.content | pla
 
 
 def ask(stage: Stage, method: str, path: str) -> Any:
-    """Call the tracker as its administrator; return the document that it answers."""
+    """Call the tracker as its administrator; return the JSON document of the answer."""
     at = urlsplit(stage.tracker.base_url)
     connection = http.client.HTTPConnection(at.hostname or "", at.port, timeout=10)
     connection.request(method, at.path + path, headers={"X-Redmine-API-Key": stage.tracker.api_key})
@@ -37,14 +37,14 @@ def ask(stage: Stage, method: str, path: str) -> Any:
 
 
 def issue_id(stage: Stage) -> int:
-    """Return the number of the ticket's issue."""
+    """Return the id of the ticket's issue."""
     with stage.bridge.store.transaction() as tx:
         row = tx.issues.get(4711)
     return (row.tracker_id if row else None) or 0
 
 
 def category_gone(stage: Stage) -> None:
-    """Delete the category of the link, before any event needs it."""
+    """Delete the category of a mapping before any event needs it."""
     stage.bridge.link(MappingKind.ENTITY, 3, 1, 2)
     stage.tracker.remove("categories", 2)
 
@@ -63,36 +63,36 @@ def held_for_long(stage: Stage) -> None:
 
 
 def decided(stage: Stage) -> None:
-    """Type what the list of what is held says."""
+    """Run the command that `hold list` names."""
     assert "deskbridge hold resolve KIND ID --create-again" in stage.shell.do("hold", "list")
     stage.shell.do("hold", "resolve", "ticket", "4711", "--create-again")
 
 
 def project_fails(stage: Stage) -> None:
-    """Have the tracker fail at one project whenever the metadata is read."""
+    """Make the tracker fail for one project whenever the metadata is read."""
     in_front(lambda _: page(500, path=CATEGORIES))(stage)
     stage.shell.fail("metadata", "sync")
 
 
 def project_mended(stage: Stage) -> None:
-    """Mend the tracker, and read the metadata."""
+    """Fix the tracker, and synchronise the metadata."""
     stage.front.rule = passes
     stage.shell.do("metadata", "sync")
 
 
 def solved(stage: Stage) -> None:
-    """Let the ticket be solved."""
+    """Solve the ticket."""
     stage.work()
     stage.bridge.forward(ticket_event(700, of_ticket=ticket(status=5)))
 
 
 def workflow_mended(stage: Stage) -> None:
-    """Allow the change of status for some role."""
+    """Allow the change of status again."""
     stage.tracker.settings(closed_moves=[])
 
 
 def given_by_a_second_call(stage: Stage) -> None:
-    """The issue has the ticket's status."""
+    """Check that the issue has the ticket's status."""
     with stage.bridge.store.transaction() as tx:
         steps = {one.notice.code for one in tx.trace.of_ticket(4711)}
     assert What.STATUS_GIVEN in steps

@@ -1,4 +1,4 @@
-"""Plays the GLPI plugin's PHP over small stand-ins of GLPI, and servers that it can send to."""
+"""Runs the GLPI plugin's PHP on small stand-ins for GLPI, and servers that it can send to."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ Play = Callable[..., list[Any]]
 
 @pytest.fixture(scope="session")
 def php() -> str:
-    """PHP's command line; without it a test is skipped, but where CI is set it fails."""
+    """The path of PHP's command line; without PHP a test is skipped, but fails in CI."""
     found = shutil.which("php")
     if found and not _lacks_what_glpi_has(found):
         return found
@@ -86,7 +86,7 @@ def _lacks_what_glpi_has(php: str) -> bool:
 
 @pytest.fixture
 def play(php: str) -> Play:
-    """Plays steps in one PHP process, in a GLPI that has ticket 4711; returns what the last steps returned."""
+    """Returns a function that plays steps in one PHP process, in a GLPI with ticket 4711, and returns their results."""
 
     def played(*steps: Step) -> list[Any]:
         before = [
@@ -119,7 +119,7 @@ def store(**tables: list[Step]) -> Step:
 
 
 def settings(**values: str) -> Step:
-    """Keep the plugin's settings."""
+    """Save settings of the plugin."""
     return {"do": "set", "values": values}
 
 
@@ -129,14 +129,14 @@ def add_task(task_id: int = 512, **fields: Any) -> Step:
 
 
 def update_task(*updates: str, **fields: Any) -> Step:
-    """Save a task of which these columns have changed."""
+    """Save a task in which these columns have changed."""
     return {
         "do": "update", "type": "TicketTask", "id": 512, "fields": {**TASK, **fields}, "updates": list(updates)
     }  # fmt: skip
 
 
 def update_ticket(*updates: str, **more: Any) -> Step:
-    """Save the ticket, of which these columns have changed."""
+    """Save the ticket, in which these columns have changed."""
     return {"do": "update", "type": "Ticket", "id": 4711, "updates": list(updates), **more}
 
 
@@ -151,7 +151,7 @@ def act(what: str, kind: str = "Ticket", item_id: int = 4711, **more: Any) -> St
 
 
 def named(rows: list[Step]) -> list[tuple[str, int, int | None]]:
-    """Return the spool's events by name, ticket and task."""
+    """Return the name, ticket and task of each event in the spool."""
     return [(one["event"], one["ticket"]["id"], one.get("task", {}).get("id")) for one in events(rows)]
 
 
@@ -177,11 +177,11 @@ def producer(tmp_path: Path) -> Iterator[RunningProducer]:
 
 
 class Scripted:
-    """A server that answers as a test says, and keeps what it was sent.
+    """A server that gives the answers of a test, and keeps the requests.
 
     Attributes:
         answers: status and body of the next answers; the last one is repeated.
-        received: the bodies that came, and the headers, in lower case.
+        received: body, or path, and lower-case headers of each request.
     """
 
     def __init__(self) -> None:
@@ -217,7 +217,7 @@ class Scripted:
 
 @pytest.fixture
 def scripted() -> Iterator[Scripted]:
-    """A server that answers as a test says."""
+    """A server that gives the answers of a test."""
     scripted = Scripted()
     thread = threading.Thread(target=scripted.server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
@@ -228,13 +228,13 @@ def scripted() -> Iterator[Scripted]:
 
 
 def address_of(server: Scripted | RunningProducer) -> dict[str, Any]:
-    """Connect the plugin to a server."""
+    """Return the step that connects the plugin to a server."""
     address = server.address if isinstance(server, Scripted) else server.base_url
     return settings(address=address + "/", secret=SECRET)
 
 
 @contextmanager
 def silence() -> Iterator[str]:
-    """A server that takes connections and never answers."""
+    """Run a server that accepts connections and never answers; yield its address."""
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         yield f"http://127.0.0.1:{server.getsockname()[1]}"

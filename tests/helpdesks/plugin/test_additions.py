@@ -1,4 +1,4 @@
-"""What of follow-ups, solutions and documents GLPI's plugin notices, and what its events say."""
+"""Which follow-ups, solutions and documents GLPI's plugin sends, and the content of their events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of tickets and tasks GLPI's plugin notices, and what its events say, over small stand-ins of GLPI."""
+"""Which changes of tickets and tasks GLPI's plugin sends, and the content of their events, on stand-ins for GLPI."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SENT = {
 }
 
 
-# what is noticed
+# changes that are noticed
 
 
 def test_a_new_task_is_an_event_with_everything_that_the_contract_names(play: Play) -> None:
@@ -231,7 +231,7 @@ def test_a_cloned_ticket_is_sent_until_it_has_the_people_and_without_the_tasks(p
     assert told == [(None, None), (ALICE, None), (ALICE, BOB)]
 
 
-# what goes, and comes back
+# deletions and restores
 
 
 WITH_EVERYTHING = store(
@@ -323,13 +323,13 @@ MERGED = store(
 
 
 def last_of(rows: list[dict[str, Any]], task_id: int) -> dict[str, Any]:
-    """Return a task as the spool's newest event of it has it."""
+    """Return a task as in the spool's newest event about it."""
     of_task = [one["task"] for one in events(rows) if one.get("task", {}).get("id") == task_id]
     return dict(of_task[-1])
 
 
 def save(task_id: int, *updates: str, **fields: Any) -> dict[str, Any]:
-    """Save a task that GLPI has."""
+    """Save an existing task."""
     return {"do": "update", "type": "TicketTask", "id": task_id, "fields": fields, "updates": list(updates)}
 
 
@@ -381,7 +381,7 @@ def test_a_ticket_is_not_deleted_while_copies_of_its_copies_live_on(
 
 
 def deletions(rows: list[dict[str, Any]]) -> list[int]:
-    """Return the tickets that the spool's events say were deleted."""
+    """Return the tickets that the spool's events report as deleted."""
     return [ticket for name, ticket, _ in named(rows) if name == "ticket.deleted"]
 
 

@@ -1,4 +1,4 @@
-"""What an administrator sees of GLPI's plugin: its page, its automatic action, its state, its packaging."""
+"""What an administrator sees of GLPI's plugin: its page, automatic action, state and packaging."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_the_version_the_changelog_and_the_catalogue_of_plug_ins_agree() -> None
 
 
 def test_the_plug_in_names_no_address_on_the_web_as_it_has_none() -> None:
-    """An empty homepage, since an update in GLPI keeps that of the version before where there is none."""
+    """The homepage is empty rather than left out, since an update in GLPI would otherwise keep the previous one."""
     assert "://" not in (PLUGIN / "plugin.xml").read_text()
     assert "'homepage'     => ''," in (PLUGIN / "setup.php").read_text()
 

@@ -1,4 +1,4 @@
-"""How GLPI's plugin sends what it keeps: in order, signed, until it is taken over."""
+"""How GLPI's plugin sends its spooled events: in order, signed, until they are accepted."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_after_the_answer_there_is_one_try_only(play: Play, scripted: Scripted) 
 def test_a_repeat_has_the_same_ids_and_bodies_so_that_the_journal_keeps_one(
     play: Play, producer: RunningProducer
 ) -> None:
-    """As after an answer that got lost: the rows are there still, and their first sending was committed."""
+    """As after a lost answer: the rows are still there, although their first delivery was committed."""
     now = int(time.time())
     *_, (headers, body), sent = play(
         address_of(producer), add_task(), add_task(513), {"do": "request", "now": now}, SEND
@@ -164,7 +164,7 @@ def test_each_sending_names_the_tickets_of_which_something_is_parked(play: Play,
 def test_a_refused_event_is_parked_with_the_answer_and_the_others_go(
     play: Play, producer: RunningProducer
 ) -> None:
-    """Entity -1 is what no helpdesk has; the producer answers 422 to the whole array."""
+    """No help desk has an entity -1; the producer answers 422 to the whole array."""
     wrong = [{**TICKET, "id": 13, "entities_id": -1}]
     tickets = store(Ticket=[{**TICKET, "_users": {"2": []}}, *wrong])
     saves = [add_task(number, tickets_id=13 if number == 5 else 4711) for number in range(1, 9)]

@@ -1,4 +1,4 @@
-"""The tabs of GLPI's plugin on tickets, projects and entities, and who may see them."""
+"""The tabs of GLPI's plugin on tickets, projects and entities, and the rights to see them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ MAY_SEE_TICKETS = {"plugin_deskbridge_ticket": 1}
 
 
 def outcome(play: Play, scripted: Scripted, answer: tuple[int, Any], *before: dict[str, Any]) -> Any:
-    """Return what the ticket's tab shows after an answer of the console."""
+    """Return what the ticket's tab shows after the console has given an answer."""
     status, body = answer
     scripted.answers = [(status, body if isinstance(body, str) else json.dumps(body))]
     console = settings(console_address=scripted.address, console_token="the-token")
@@ -73,7 +73,7 @@ def outcome(play: Play, scripted: Scripted, answer: tuple[int, Any], *before: di
 
 
 def task_of(task_id: int, **changes: Any) -> dict[str, Any]:
-    """Return a task as the console tells of it."""
+    """Return a task as the console describes it."""
     known = {"id": task_id, "state": "linked", "hours": 1.5, "time_entry_id": 7, "code": None, "reason": None}
     return {**known, **changes}
 
@@ -130,7 +130,7 @@ def add_solution() -> dict[str, Any]:
 
 
 def add_document(holder: str, holder_id: int) -> list[dict[str, Any]]:
-    """Save document 91, and link it to something."""
+    """Save document 91, and attach it to an item."""
     document = add(
         "Document", id=91, filename="scan <1>.png", filepath="x", date_creation="2026-11-22 08:00:00"
     )

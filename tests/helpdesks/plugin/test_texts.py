@@ -1,4 +1,4 @@
-"""The GLPI plugin's texts: each is translated, and what GLPI reads (.mo) is what people edit (.po)."""
+"""The GLPI plugin's texts: each is translated, and the .mo file for GLPI matches the .po file that people edit."""
 
 from __future__ import annotations
 

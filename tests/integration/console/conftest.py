@@ -31,13 +31,13 @@ class Console(Served):
         return self.http.request(method, self.base_url + path, headers=headers, timeout=30, **options)
 
     def get(self, path: str) -> Any:
-        """GET what is there."""
+        """Return the JSON document at a path."""
         answer = self.ask("GET", path)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
     def do(self, method: str, path: str, body: Any = None, status: int = 200) -> Any:
-        """Change something; return the answer's JSON."""
+        """Make a request that changes something; return the answer's JSON."""
         answer = self.ask(method, path, json=body)
         assert answer.status_code == status, answer.text
         return answer.json() if answer.content else None
@@ -58,14 +58,14 @@ class Console(Served):
 
 @pytest.fixture(autouse=True)
 def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hash passwords with next to no memory: these tests hash hundreds."""
+    """Hash passwords with almost no memory: these tests hash hundreds of them."""
     cheap = partial(argon2.PasswordHasher, time_cost=1, memory_cost=8, parallelism=1)
     monkeypatch.setattr(argon2, "PasswordHasher", cheap)
 
 
 @pytest.fixture
 def console(bridge: Bridge) -> Iterator[Console]:
-    """A console over the bridge of the test."""
+    """A console over the test's bridge."""
     tokens = (SecretStr(TOKEN), SecretStr(OLD_TOKEN))
     running = Console(create_console(bridge.settings.model_copy(update={"console_tokens": tokens})))
     running.start()
@@ -75,7 +75,7 @@ def console(bridge: Bridge) -> Iterator[Console]:
 
 @pytest.fixture
 def accounts(bridge: Bridge) -> AccountStore:
-    """Accounts that are named after what they may do."""
+    """Accounts named after their roles."""
     made = AccountStore(bridge.store)
     for right in (Right.VIEWER, Right.OPERATOR, Right.ADMINISTRATOR):
         made.add(str(right), PASSWORD, right)
@@ -84,7 +84,7 @@ def accounts(bridge: Bridge) -> AccountStore:
 
 @pytest.fixture
 def visitor(console: Console, accounts: AccountStore) -> Iterator[Visitor]:
-    """Somebody who has not signed in yet."""
+    """A browser that has not signed in yet."""
     made = Visitor(console.base_url)
     yield made
     made.close()
@@ -95,7 +95,7 @@ ComeIn = Callable[..., Visitor]
 
 @pytest.fixture
 def come_in(console: Console, bridge: Bridge) -> Iterator[ComeIn]:
-    """Signs somebody in to an account of their own, with a right."""
+    """Creates an account with a role and signs a new browser in to it."""
     came: list[Visitor] = []
 
     def come(right: Right, name: str = "claire") -> Visitor:

@@ -1,4 +1,4 @@
-"""A small OpenID provider: it signs in whoever it is told to, as good ones do, or as it is told to do wrongly."""
+"""A small OpenID provider: it signs in whomever a test names, correctly or with the fault that a test asks for."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Claims = dict[str, Any]
 
 @cache
 def key_of(_whom: str) -> RSAKey:
-    """Make somebody's key; one does for all tests, and takes a second now and then."""
+    """Make a key; all tests share one per name, since generating it can take a second."""
     return RSAKey.generate_key(2048, {"kid": "one"})
 
 
@@ -32,17 +32,17 @@ class Provider:
     """An OpenID provider that keeps everything in memory.
 
     Args:
-        issuer: returns its address, once it is served.
+        issuer: returns its address once it is served.
 
     Attributes:
-        person: what it says of whoever comes, beside what every ID token has.
+        person: claims about the person, in addition to those that every ID token has.
         change: changes an ID token's claims before they are signed.
-        metadata: what discovery says otherwise.
-        instead: by path what it answers whatever it is asked there.
-        sign: signs the claims; None: with its own key.
-        used: the codes that were given in for tokens.
-        asked_for: the paths that it was asked for.
-        before_token: called before it gives a token.
+        metadata: what replaces parts of the discovery document.
+        instead: answers that replace the normal ones, by path.
+        sign: signs the claims; None uses the provider's own key.
+        used: the codes that were exchanged for tokens.
+        asked_for: the requested paths.
+        before_token: called before it issues a token.
     """
 
     def __init__(self, issuer: Callable[[], str]) -> None:
@@ -60,7 +60,7 @@ class Provider:
         self.before_token: Callable[[], None] | None = None
 
     def app(self) -> FastAPI:
-        """Return what is to be served."""
+        """Return the application to serve."""
         app = FastAPI()
         app.middleware("http")(self._answer)
         app.add_api_route("/.well-known/openid-configuration", self._discovery)
@@ -123,7 +123,7 @@ class Provider:
         return JSONResponse({"token_type": "Bearer", "id_token": self.signed(self.change(claims))})
 
     def signed(self, claims: Claims) -> str:
-        """Return claims as an ID token."""
+        """Return claims as a signed ID token."""
         if self.sign is not None:
             return self.sign(claims)
         return jwt.encode({"alg": "RS256", "kid": "one"}, claims, self._key)
@@ -133,7 +133,7 @@ class Provider:
 
 
 def by_another_key(claims: Claims) -> str:
-    """Sign with a key that is not the provider's."""
+    """Sign with a key that does not belong to the provider."""
     return jwt.encode({"alg": "RS256", "kid": "one"}, claims, key_of("somebody else"))
 
 
@@ -143,7 +143,7 @@ def by_the_secret(claims: Claims) -> str:
 
 
 def not_at_all(claims: Claims) -> str:
-    """Do not sign."""
+    """Return an unsigned token."""
     head, body, _ = by_the_secret(claims).split(".")
     nothing = base64.urlsafe_b64encode(b'{"alg":"none"}').rstrip(b"=").decode()
     return f"{nothing if head else head}.{body}."
@@ -155,5 +155,5 @@ def _basic() -> str:
 
 
 def other(**changes: Any) -> Callable[[Claims], Claims]:
-    """Return what changes some of the claims of an ID token; None takes one away."""
+    """Return a function that changes some claims of an ID token; None removes a claim."""
     return lambda claims: {name: one for name, one in {**claims, **changes}.items() if one is not None}

@@ -1,4 +1,4 @@
-"""A browser without a screen: signs in, reads pages, fills forms, as a browser sends them."""
+"""A browser without a screen: it signs in, reads pages and sends forms as a browser does."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
 
 
 class Visitor:
-    """Somebody in front of the console's pages.
+    """A person who uses the console's pages.
 
     Args:
-        base_url: the console.
+        base_url: the console's address.
     """
 
     def __init__(self, base_url: str) -> None:
@@ -30,7 +30,7 @@ class Visitor:
         return self.send("/console/sign-in", {"name": name, "password": password})
 
     def open(self, path: str, status: int = 200, **headers: str) -> str:
-        """Read a page."""
+        """Read a page; return its visible text."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         answer = self.http.get(self.base_url + path, timeout=90, headers={**SAME_ORIGIN, **named})
         assert answer.status_code == status, (answer.status_code, answer.text[-2000:])
@@ -39,14 +39,14 @@ class Visitor:
 
     @property
     def form_token(self) -> str:
-        """The token of the page that was read last."""
+        """The form token of the page that was read last."""
         found = re.search(r'name="form_token" value="(\w+)"', self.page)
         return found[1] if found else ""
 
     def send(
         self, path: str, fields: Any = (), *, headers: dict[str, str] | None = None, follow: bool = False
     ) -> requests.Response:
-        """Send a form as the page that was read last would."""
+        """Send a form as the page that was read last would send it."""
         data = [("form_token", self.form_token), *(fields.items() if isinstance(fields, dict) else fields)]
         return self.http.post(
             self.base_url + path,
@@ -57,11 +57,11 @@ class Visitor:
         )
 
     def do(self, path: str, fields: Any = ()) -> str:
-        """Send a form that is taken; return where it leads."""
+        """Send a form that is accepted; return where it redirects to."""
         answer = self.send(path, fields)
         assert answer.status_code == 303, (answer.status_code, answer.text[-2000:])
         return answer.headers["Location"]
 
     def close(self) -> None:
-        """End it."""
+        """Close the session."""
         self.http.close()

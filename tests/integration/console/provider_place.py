@@ -1,4 +1,4 @@
-"""A console with the OpenID provider that signs people in to it."""
+"""A console and the OpenID provider that signs people in to it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.serving import Served
 
 
 class Place:
-    """A console that a provider signs people in to."""
+    """A console whose users sign in with an OpenID provider."""
 
     def __init__(self, bridge: Bridge) -> None:
         self.bridge = bridge
@@ -69,7 +69,7 @@ def signed_in(visitor: Visitor) -> bool:
 
 
 def visitor_console(place: Place) -> Served:
-    """Return the console that the visitor is at."""
+    """Return the console that the visitor uses."""
     return place.consoles[0]
 
 

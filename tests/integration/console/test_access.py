@@ -1,4 +1,4 @@
-"""Links and tokens are shown once, as they are; tokens expire, are replaced, and leave their name free."""
+"""Sign-in links and tokens are shown once and unchanged; tokens expire, can be replaced, and free their name."""
 
 from __future__ import annotations
 

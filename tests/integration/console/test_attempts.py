@@ -1,4 +1,4 @@
-"""A ticket's history, folded: one line for each attempt, the newest open, and what only reads in the background."""
+"""A ticket's history is folded: one line per attempt, the newest one open, and reads kept in the background."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def visitor(come_in: ComeIn) -> Visitor:
 
 
 def shown(page: str) -> list[tuple[str, bool, bool, str]]:
-    """Return what a page has of each attempt: its number, whether it is bad and open, and its line."""
+    """Return each attempt on a page: its number, whether it failed, whether it is open, and its line."""
     return [
         (number, bool(bad), bool(is_open), re.sub(r"<[^>]*>", "", line))
         for bad, number, is_open, line in ATTEMPT.findall(page)
@@ -31,7 +31,7 @@ def shown(page: str) -> list[tuple[str, bool, bool, str]]:
 
 
 def history(visitor: Visitor) -> str:
-    """Return the ticket's page as it is sent."""
+    """Return the HTML of the ticket's page."""
     visitor.open("/console/tickets/4711")
     return visitor.page
 

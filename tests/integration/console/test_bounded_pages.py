@@ -1,4 +1,4 @@
-"""Of very many events a page looks through some, says which, and leads on to the others."""
+"""With very many events a page searches some of them, says which, and links to the others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HUGO = {"id": 22, "email": "hugo@example.test", "name": "Hugo Petit"}
 
 @pytest.fixture
 def told(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> Bridge:
-    """A deskbridge with nine events, of which a page looks through three; Claire's are the 1st, 2nd, 5th and 9th."""
+    """A deskbridge with nine events, of which a page searches three; Claire's are the 1st, 2nd, 5th and 9th."""
     monkeypatch.setattr(events, "LOOKED_THROUGH", 3)
     bridge.receive(
         *(
@@ -46,7 +46,7 @@ def told(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> Bridge:
 def leaves(
     bridge: Bridge, wanted: Wanted, size: int = 1
 ) -> Iterator[tuple[list[int], tuple[int, int] | None]]:
-    """Return of each page, from the newest on, its events and which events were looked through."""
+    """Return for each page, newest first, its events and the range of events that was searched."""
     below = None
     while True:
         found = event_page(bridge.store, wanted, size=size, below=below, above=None)
@@ -132,11 +132,11 @@ def test_words_are_searched_in_the_newest_tickets_and_in_all_if_a_person_wants_t
 
 
 class TestHoursThatTakeLong:
-    """A report of hours that takes long is kept, unless a person wants another."""
+    """A slow report of hours is kept until a person asks for a new one."""
 
     @pytest.fixture
     def made(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-        """The months of which a report was made."""
+        """The months for which a report was made."""
         made: list[str] = []
 
         def hours_of(_services: Services, month: str, _seconds: float) -> HoursReport:
@@ -198,7 +198,7 @@ class TestHoursThatTakeLong:
 
 
 def _without_redmine(made: list[str]) -> Callable[[Services, str, float], HoursReport]:
-    """Return what makes reports without Redmine, and notes their months."""
+    """Return a function that makes reports without Redmine and records their months."""
 
     def hours_of(_services: Services, month: str, _seconds: float) -> HoursReport:
         made.append(month)

@@ -1,4 +1,4 @@
-"""Many sign-ins at once: what hashing takes is bounded, and whoever is signed in does not notice."""
+"""Many sign-ins at once: hashing uses bounded resources, and people who are signed in notice nothing."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from tests.support.waiting import until
 AT_ONCE = 40
 IN_LINE = 8
 SOON_S = 20.0
-"""Below the time for which a sign-in waits for its turn: a page that waited for one would take longer."""
+"""Shorter than a sign-in waits for its turn: a page that waited for a sign-in would take longer."""
 
 
 class Hasher:
-    """Hashes nothing until it may, and notes how many do so at once."""
+    """A hasher that blocks until it is released and counts how many calls it has at once."""
 
     def __init__(self) -> None:
         self.may_go_on = threading.Event()
@@ -34,7 +34,7 @@ class Hasher:
         self._lock = threading.Lock()
 
     def hash(self, _password: str) -> str:
-        """Wait."""
+        """Wait until the hasher is released."""
         with self._lock:
             self.total += 1
             self._at_work += 1
@@ -45,7 +45,7 @@ class Hasher:
         return ""
 
     def verify(self, _hashed: str, _password: str) -> bool:
-        """Wait; it never matches."""
+        """Wait as `hash` does; the password never matches."""
         self.hash(_password)
         return False
 
@@ -64,7 +64,7 @@ def hasher(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hasher
 
 
 def all_at_once(console: Console, names: list[str]) -> list[Future[int]]:
-    """Sign in under each name with a wrong password; return what will be answered."""
+    """Sign in under each name with a wrong password; return the pending statuses."""
 
     def sign_in(name: str) -> int:
         visitor = Visitor(console.base_url)
@@ -83,7 +83,7 @@ def test_forty_sign_ins_at_once_hash_two_at_a_time_and_keep_nobody_else_waiting(
     visitor: Visitor, console: Console, hasher: Hasher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(passwords, "PATIENCE_S", 90.0)
-    monkeypatch.setattr(console.app.state.tries, "_of_address", Buckets(1.0, 1000.0))  # as from many of them
+    monkeypatch.setattr(console.app.state.tries, "_of_address", Buckets(1.0, 1000.0))  # as if from many
     asked = all_at_once(console, [f"somebody {number}" for number in range(AT_ONCE)])
     for _ in range(5):
         began = time.monotonic()
@@ -130,13 +130,13 @@ def test_a_right_password_and_a_busy_moment_count_as_no_guess(
 
 @pytest.fixture
 def crowd(console: Console, monkeypatch: pytest.MonkeyPatch) -> Visitor:
-    """Somebody who guesses from so many addresses that only the name is counted."""
+    """An attacker with so many addresses that only the account name is counted."""
     monkeypatch.setattr(console.app.state.tries, "_of_address", Buckets(1.0, 10_000.0))
     return Visitor(console.base_url)
 
 
 def guess(crowd: Visitor, name: str = "claire") -> None:
-    """Guess until whoever never signed in has to wait."""
+    """Guess until a browser that never signed in has to wait."""
     for _ in range(TRIES_FOR_NAME):
         assert crowd.sign_in(name, "wrong horse battery").status_code == 401
     assert crowd.sign_in(name, "wrong horse battery").status_code == 429

@@ -1,4 +1,4 @@
-"""The audit log: each change with what was before it, found by who, what and when, and exported."""
+"""The audit log shows each change with the earlier value, can be filtered by person, action and time, and exported."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_what_changes_nothing_is_no_change(bridge: Bridge, accounts: AccountStor
 
 @pytest.fixture
 def noted(bridge: Bridge) -> Bridge:
-    """Three changes: two of claire, one of hugo, whose name begins like a formula."""
+    """Three changes: two by claire and one by hugo, whose name begins like a formula."""
     for who, did in (
         ("claire", Did.SIGNED_IN()),
         ("claire", Did.LINK_REMOVED(kind="entity", id=77)),

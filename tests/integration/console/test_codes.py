@@ -1,4 +1,4 @@
-"""Each refusal of the API has the code of what was wrong, and tells a stranger nothing of where things are."""
+"""Each refusal of the API has the code of its cause, and tells a stranger nothing about the system's internals."""
 
 from __future__ import annotations
 
@@ -83,7 +83,9 @@ def test_a_database_that_is_down_is_told_to_who_has_no_token_yet(
     assert (problem["code"], problem["params"]) == (SystemRefusal.DATABASE_DOWN, {})
 
 
-@pytest.mark.parametrize(("where", "asks"), [("whose", "/console/events"), ("token_with", "/api/config")])
+@pytest.mark.parametrize(
+    ("where", "asks"), [("user_of_session", "/console/events"), ("token_with", "/api/config")]
+)
 def test_why_nobody_can_tell_who_asks_is_logged_by_its_kind(
     console: Console, come_in: ComeIn, monkeypatch: pytest.MonkeyPatch, where: str, asks: str
 ) -> None:
@@ -120,7 +122,7 @@ def visitor(console: Console, bridge: Bridge, come_in: ComeIn) -> Visitor:
 
 
 def named(answer: requests.Response) -> list[str]:
-    """Return the fields that the list of faults above a form leads to."""
+    """Return the fields that the list of faults above a form links to."""
     assert answer.status_code == 422
     above = answer.text.partition('id="faults"')[2].partition("</div>")[0]
     return re.findall(r'href="#(\w+)"', above)
@@ -183,7 +185,7 @@ def test_the_rights_of_a_token_are_named_as_a_tokens(visitor: Visitor) -> None:
 
 
 def logged(error: Exception) -> dict[str, Any]:
-    """Return what is logged of a request that fails so."""
+    """Return what is logged for a request that fails with this error."""
     request = Request({"type": "http", "method": "GET", "path": "/api/x", "headers": [], "server": ("x", 1)})
     with structlog.testing.capture_logs() as lines:
         asyncio.run(_answer(request, error))

@@ -1,4 +1,4 @@
-"""Pages, script and style are sent compressed to who understands that."""
+"""Pages, script and style are compressed for clients that support it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The doctor's page: however many load it, the tracker is asked once in a while, and other pages go on."""
+"""The doctor's page queries the tracker only now and then, however many people load it, and blocks no other page."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ Type = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def refused_command(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> Type:
-    """Return what types a command that fails, and returns its error."""
+    """Returns a function that runs a command that fails and returns its error."""
     for name in [name for name in os.environ if name.startswith("DESKBRIDGE_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("DESKBRIDGE_DATABASE_URL", bridge.settings.database_url.get_secret_value())

@@ -1,4 +1,4 @@
-"""Events are found by person, place, cause and time, chosen for a replay, and exported."""
+"""Events can be filtered by person, place, cause and time, selected for a replay, and exported."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HUGO = {"id": 22, "email": "hugo@example.test", "name": "Hugo Bernard"}
 
 @pytest.fixture
 def told(bridge: Bridge) -> Bridge:
-    """Two events of Claire, one of Hugo in an entity that is not linked."""
+    """Two events of Claire, and one of Hugo in an entity without a mapping."""
     for number, person, entity in ((1, CLAIRE, 3), (2, CLAIRE, 3), (3, HUGO, 77)):
         of_ticket = ticket(
             number, technician=None, entity_id=entity, entity_name=f"Branch {entity}", title="=VPN"

@@ -1,4 +1,4 @@
-"""A console examines every part by itself, so that the first page and monitors know what nobody has asked for."""
+"""A console runs all checks regularly, so that the first page and monitors have results that no person asked for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.waiting import until
 
 @pytest.fixture
 def fails_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Examine often, and fail at the first time."""
+    """Run the checks often, and fail the first time."""
     tries = list[str]()
 
     def failing(installation: Installation) -> list[CheckResult]:

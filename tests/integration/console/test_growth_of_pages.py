@@ -1,4 +1,4 @@
-"""What pages ask the database reads no large table as a whole, however much is kept."""
+"""No database query of a page reads a large table as a whole, however many rows it has."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ QUESTIONS: dict[str, retention.Question] = {
 EVENTS = 20_000
 LOOKED_THROUGH = 500
 MOST_PASSED_OVER = EVENTS // 4
-"""Rows that one step of a plan reads and leaves out."""
+"""The most rows that one step of a plan may read and discard."""
 
 READ_ALL = (
     "/console/doctor",
@@ -46,7 +46,7 @@ READ_ALL = (
     "/api/events?",
     "/api/misattributed",
 )
-"""Pages that nobody loads every five seconds, and what programs ask: they get all, whatever it takes."""
+"""Pages that no browser reloads every five seconds, and API lists: they return everything, however long it takes."""
 
 NOT_EXPLAINED = ("INSERT", "UPDATE", "DELETE", "SET", "SAVEPOINT", "RELEASE")
 
@@ -67,7 +67,7 @@ def test_no_page_has_a_large_table_read_as_a_whole(
 
 @pytest.fixture
 def bridge(stand_in: StandIn, redis_url: str, migrated_postgres_url: str) -> Iterator[Bridge]:
-    """A deskbridge over PostgreSQL with the events, tickets and hours of a large organisation, for these tests few."""
+    """A deskbridge over PostgreSQL with a large organisation's events, tickets and hours, scaled down for tests."""
     made = Bridge(migrated_postgres_url, redis_url, stand_in.base_url, stand_in.api_key)
     organisation.fill(made.store.database, EVENTS)
     yield made
@@ -75,7 +75,7 @@ def bridge(stand_in: StandIn, redis_url: str, migrated_postgres_url: str) -> Ite
 
 
 def plans(bridge: Bridge, console: Console, visitor: Visitor, address: str) -> Iterator[tuple[str, str]]:
-    """Return each statement that a page asks, with its plan."""
+    """Return each statement that a page executes, with its plan."""
     told: list[str] = []
 
     def note(

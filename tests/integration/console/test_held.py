@@ -1,4 +1,4 @@
-"""What is on hold is decided only on what was compared, and taken back as long as nothing was sent to it."""
+"""A creation on hold is adopted only after a comparison; an adoption can be undone until something is sent to it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def operator(come_in: ComeIn) -> Visitor:
 
 
 def hold_by_policy(bridge: Bridge, stand_in: StandIn, *, is_created: bool = True) -> None:
-    """Have an issue on hold whose answer was lost, under policy `hold`."""
+    """Put an issue whose answer was lost on hold, under the policy `hold`."""
     bridge.configure(in_doubt_policy="hold")
     stand_in.fault(
         "close_after" if is_created else "close_before", method="POST", path="/issues.json", count=1

@@ -1,4 +1,4 @@
-"""The hours of a month: known from GLPI beside logged in Redmine, and why they differ."""
+"""The hours of a month: those known from GLPI beside those logged in Redmine, and why they differ."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def services(console: Console) -> Services:
 
 
 def done(bridge: Bridge, number: int, hours: float, minute: float = 0, **changes: Any) -> list[str]:
-    """Have a ticket task of today finished."""
+    """Forward a finished ticket task of today."""
     return bridge.forward(
         task_event(minute, of_task=task(number, actiontime=int(hours * 3600), date=DAY, **changes))
     )
@@ -73,7 +73,7 @@ def test_each_difference_has_its_reason(bridge: Bridge, services: Services, stan
     done(bridge, 603, 1.0)
     done(bridge, 604, 0.5)
     done(bridge, 605, 0.25)
-    done(bridge, 601, 2.0, minute=5)  # the hours stay as they were logged
+    done(bridge, 601, 2.0, minute=5)  # logged hours are not changed
     _, client = services.connector.connect()
     stand_in.patch("time_entries", 2, hours=3.0)
     client.call("DELETE", "/time_entries/3.json")
@@ -171,7 +171,7 @@ def test_page_and_api_agree_on_what_is_a_month(console: Console, come_in: ComeIn
 
 
 def test_two_hundred_thousand_events_are_read_quickly(bridge: Bridge, services: Services) -> None:
-    """A year of events, of which a month is read by the index of when they came in."""
+    """A year of events; the index on their time of receipt finds those of a month."""
     done(bridge, 601, 1.5)
     many = text(
         """INSERT INTO journal (delivery_id, digest, event, key, ticket_id, task_id, occurred_at, clamped, sequence,

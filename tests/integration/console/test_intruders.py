@@ -1,4 +1,4 @@
-"""Whoever tries to get into the console without a token, or to use somebody else's browser for it."""
+"""Attackers get nowhere in the console, neither without a token nor with another person's browser."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ORIGIN = {"Origin": "https://evil.example"}
 
 
 def raw(console: Console, request: bytes) -> bytes:
-    """Send bytes; return the answer's."""
+    """Send bytes; return the answer's bytes."""
     host, port = console.base_url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=30) as connection:
         connection.sendall(request)
@@ -67,13 +67,13 @@ def test_no_token_at_all_is_no_guess(console: Console) -> None:
 
 
 class NobodysAccounts(AccountStore):
-    """No account and no token is kept."""
+    """Accounts without any account or token."""
 
     def __init__(self) -> None:
         pass
 
     def token_with(self, text: str) -> None:
-        """Know none."""
+        """Return None: no token is known."""
 
 
 async def _nothing() -> Message:
@@ -102,7 +102,7 @@ async def _open(_scope: Scope, _receive: Receive, send: Send) -> None:
 
 
 def statuses(*asked: tuple[str, str], most: int = 100) -> list[int]:
-    """Return what a guard answers to (client, token), one after the other."""
+    """Return a guard's answers to (client, token) pairs, one after the other."""
     guard = Guard(_open, [SecretStr(TOKEN)], NobodysAccounts(), Languages(), Buckets(0.001, 3, most=most))
 
     async def all_of_them() -> list[int]:

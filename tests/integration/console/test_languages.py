@@ -1,4 +1,4 @@
-"""The pages in other languages: everything that people read is translated, numbers and dates are written as there."""
+"""The pages in other languages: all visible text is translated, and numbers and dates follow the language's rules."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOT_WORDS = re.compile(
 
 
 class Marked(NullTranslations):
-    """A language in which every text stands in brackets."""
+    """A language that puts every text in brackets."""
 
     def gettext(self, message: str) -> str:
         return message if message.startswith(FORMATS) else f"⟦{message}⟧"
@@ -35,7 +35,7 @@ class Marked(NullTranslations):
 
 
 class Reader(HTMLParser):
-    """Collects what people read on a page and no bracket is around."""
+    """Collects the visible text of a page that is not in brackets."""
 
     SPOKEN = (
         "title",

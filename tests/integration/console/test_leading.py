@@ -1,4 +1,4 @@
-"""Addresses that people type lead to the console, and a search that finds nothing says so."""
+"""Addresses that people type lead to the console, and a search without results says so."""
 
 from __future__ import annotations
 

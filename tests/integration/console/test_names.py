@@ -1,4 +1,4 @@
-"""Names stand in place of numbers, on pages, in commands and in the API, if events or the metadata know them."""
+"""Pages, commands and the API show names in place of numbers if events or the metadata have them."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ CLAIRE = {"id": 21, "email": "claire@example.test", "name": "Claire Lefèvre"}
 
 @pytest.fixture(autouse=True)
 def known_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look for an unknown name at each time."""
+    """Look up an unknown name each time."""
     monkeypatch.setattr(module, "SOON_S", 0.0)
 
 
 @pytest.fixture
 def visitor(bridge: Bridge, stand_in: StandIn, console: Console, come_in: ComeIn) -> Visitor:
-    """An administrator, after an event that names a person and places, and a reading of the metadata."""
+    """An administrator, after an event that names a person and places, and after a metadata synchronisation."""
     of_ticket = ticket(technician=CLAIRE, entity_name="Root > Lyon", project_id=9, project_name="New office")
     bridge.forward(task_event(of_ticket=of_ticket, of_task=task(user=CLAIRE)))
     services = console.app.state.services

@@ -1,4 +1,4 @@
-"""The page of notifications: addresses go in and never come out, and a test message says whether they work."""
+"""The page of notifications never shows saved addresses, and a test message says whether they work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first page: the tiles, and it does not say that all is well while something waits or failed."""
+"""The first page and its tiles: it never says that all is well while something waits or has failed."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def visitor(come_in: ComeIn) -> Visitor:
 
 @pytest.fixture
 def at_work(bridge: Bridge) -> Bridge:
-    """A deskbridge with a worker."""
+    """A deskbridge with a running worker."""
     Heartbeats(bridge.redis).mark(WORKER)
     return bridge
 

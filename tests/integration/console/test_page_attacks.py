@@ -1,4 +1,4 @@
-"""What others could do to whoever reads the pages: foreign text on every page, and rights that are not theirs."""
+"""Attacks on people who use the pages fail: foreign text on every page, and actions that their role forbids."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_no_text_from_outside_is_anything_but_text_on_any_page(
 
 
 def page_routes() -> list[str]:
-    """Return every route of the pages that is asked by POST."""
+    """Return every POST route of the pages."""
     routes = [route for module in MODULES for route in module.router.routes]
     return sorted(one.path for one in routes if isinstance(one, APIRoute) and "POST" in (one.methods or ()))
 

@@ -1,4 +1,4 @@
-"""The pages over a real deskbridge: what they show of events, tickets, held rows, and what their buttons do."""
+"""The pages over a real deskbridge: what they show of events, tickets and creations on hold, and what buttons do."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_what_comes_from_outside_is_text_and_what_is_invisible_is_marked(
 
 
 def refused(bridge: Bridge, count: int = 1) -> list[int]:
-    """Bring events that fail, since the activity is not one of the tracker's."""
+    """Receive events that fail because their activity does not exist in the tracker."""
     bridge.configure(default_activity_id=77)
     ids = []
     for number in range(count):
@@ -381,7 +381,7 @@ def test_the_journal_is_never_read_with_its_payloads(
 
 
 def walk(visitor: Visitor, path: str, row: str) -> list[int]:
-    """Follow a list to its end; return how many rows each page has."""
+    """Follow a list to its end; return the number of rows of each page."""
     rows = []
     while path:
         visitor.open(path)
@@ -430,7 +430,7 @@ def test_a_link_that_no_metadata_confirms_is_made_and_said(come_in: ComeIn) -> N
 
 
 def linked_by(somebody: Visitor) -> str:
-    """Link entity 9 to a project; return what was done."""
+    """Map entity 9 to a project; return the code of the confirmation."""
     somebody.open("/console/links/entity/9")
     where = somebody.do("/console/links/entity/9", {"how": "existing", "tracker_project_id": "1"})
     return str(re.findall(r"[?&]did=(\w+)", where)[0])
@@ -454,7 +454,7 @@ def test_a_form_with_digits_that_are_no_number_is_none(come_in: ComeIn) -> None:
 
 
 def test_the_routes_are_there_before_the_first_request(console: Console) -> None:
-    """An included router's are made at the first request, and every other one waits for that."""
+    """An included router creates its routes at the first request, and every other request waits for that."""
     assert {type(one) for one in console.app.routes} <= {APIRoute, Route, Mount}
 
 

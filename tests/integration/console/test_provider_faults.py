@@ -1,4 +1,4 @@
-"""An OpenID provider sends nonsense: no one is signed in, and the log says what was wrong."""
+"""If an OpenID provider sends nonsense, no one is signed in, and the log says what was wrong."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ AWAY = "Cannot reach your identity provider at the moment. Try again."
 
 
 def failing(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> tuple[str, dict[str, Any], str]:
-    """Come in by a provider that fails; return the code and the parameters that are logged, and what the page says."""
+    """Sign in with a failing provider; return the logged code and parameters, and the page's message."""
     monkeypatch.setattr(single_sign_on, "log", structlog.get_logger())
     with structlog.testing.capture_logs() as lines:
         answer = come(visitor)

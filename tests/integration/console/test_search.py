@@ -1,4 +1,4 @@
-"""One search on every page finds tickets, issues, people, words of titles, events; one hit is led to at once."""
+"""One search on every page finds tickets, issues, people, titles and events; a single hit opens at once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.support.events import task, task_event, ticket
 
 
 def led_to(visitor: Visitor, text: str) -> str:
-    """Search; return where the single hit leads."""
+    """Search; return where the single hit redirects to."""
     answer = visitor.http.get(
         f"{visitor.base_url}/console/search", params={"q": text}, allow_redirects=False, timeout=30
     )

@@ -1,4 +1,4 @@
-"""Pages while PostgreSQL restarts and while Redis is away: a clear page within bounded time, and well afterwards."""
+"""While PostgreSQL restarts or Redis is away, pages say so within bounded time, and work again afterwards."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from tests.support.bridge import Bridge
 from tests.support.serving import Served
 
 BOUND_S = 15.0
-"""Longer nobody waits for a page while a server is away that refuses connections."""
+"""The longest time that a page may take while a server refuses connections."""
 
 FROZEN_S = 20.0
-"""Nor longer for one that takes connections and says nothing."""
+"""The longest time that a page may take while a server accepts connections but never answers."""
 
 UNKNOWN = ("/tickets/99", "/nowhere")
 
@@ -50,7 +50,7 @@ def visitor(console: Served) -> Iterator[Visitor]:
 
 
 def ask(visitor: Visitor, path: str, within: float = BOUND_S) -> requests.Response:
-    """Load a page, and make sure that it does not take long."""
+    """Load a page, and check that it answers in time."""
     began = time.monotonic()
     answer = visitor.http.get(visitor.base_url + path, headers=SAME_ORIGIN, timeout=60)
     assert time.monotonic() - began < within, path
@@ -102,7 +102,7 @@ def test_connections_that_broke_are_no_reason_to_fail_once_the_database_is_back(
 ) -> None:
     monkeypatch.setattr(
         "shared.store.tables.database.IDLE_S", -1.0
-    )  # as after some seconds in which nobody came
+    )  # as after several seconds without a single request
     postgres_server.restart()
     for path in ("/console", "/console/events", "/console/settings"):
         assert ask(visitor, path).status_code == 200, path

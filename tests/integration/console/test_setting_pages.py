@@ -1,4 +1,4 @@
-"""The settings on several pages: each saves what it has, and leaves what the others have as it is."""
+"""The settings are on several pages: each saves its own settings and leaves all others unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who gets in to the pages, how long, and who does not."""
+"""Who gets in to the pages, for how long, and who does not."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_name_and_password_let_in_and_the_cookie_is_for_these_pages_only(visitor
 def test_where_browsers_come_over_tls_every_cookie_is_for_tls_alone(
     visitor: Visitor, console: Console, bridge: Bridge
 ) -> None:
-    """The proxy ends TLS, so that only CONSOLE_URL says it."""
+    """The proxy terminates TLS, so only CONSOLE_URL shows that browsers use it."""
     settings = bridge.settings.model_copy(update={"console_url": "https://deskbridge.example.org"})
     behind = Console(create_console(settings))
     behind.start()

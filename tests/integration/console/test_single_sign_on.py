@@ -1,4 +1,4 @@
-"""Signing in by an OpenID provider: who comes in, as what, and whatever is not quite right lets nobody in."""
+"""Sign-in with an OpenID provider: who gets in with which role, and that every irregularity is refused."""
 
 from __future__ import annotations
 

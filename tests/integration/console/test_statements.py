@@ -1,4 +1,4 @@
-"""How often a page asks the database: some fourteen times, whatever there is to show."""
+"""A page takes at most fourteen database statements, however much it shows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.bridge import Bridge
 
 MOST = 14
 EXAMINES_EVERYTHING = "/doctor"
-"""Asks each of its thirty checks in its turn, and the tracker: nobody loads it every five seconds."""
+"""It runs each of its thirty checks and calls the tracker, but no browser reloads it every five seconds."""
 NONE_OF_OURS = ("BEGIN", "PRAGMA", "SAVEPOINT", "RELEASE")
 
 

@@ -1,4 +1,4 @@
-"""An empty installation's first page is a list of steps; each is done in place, and turns green."""
+"""An empty installation's first page is a list of steps; each can be done there, and then turns green."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ def administrator(come_in: ComeIn, bridge: Bridge) -> Visitor:
 
 
 def ticks(visitor: Visitor) -> list[str]:
-    """Return the steps that are ticked, as the page has them now."""
+    """Return the steps that the page currently shows as done."""
     visitor.open("/console")
     return [one for one in STEPS if "✓" in part(visitor.page, one)]
 
 
 def part(page: str, step: str) -> str:
-    """Return a step of a page."""
+    """Return the part of a page that shows one step."""
     found = re.search(rf'<li id="step-{step}".*?</h3>.*?(?=<li id="step-|</ol>)', page, re.DOTALL)
     return html.unescape(found[0]) if found else ""
 
 
 def set_up(visitor: Visitor, stand_in: StandIn) -> None:
-    """Take every step but the last two."""
+    """Do every step except the last two."""
     visitor.do("/console/setup/redmine", {"base_url": stand_in.base_url, "api_key": stand_in.api_key})
     visitor.do("/console/setup/settings", {"text_formatting": "textile"})
     visitor.do("/console/setup/metadata")

@@ -1,4 +1,4 @@
-"""/api/templates and /ajax/template_test.php: the template store and trials over HTTP."""
+"""/api/templates and /ajax/template_test.php: the template store, previews and dry runs over HTTP."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_a_dry_run_makes_the_object_and_leaves_nothing_behind(console: Console, 
 def test_a_generated_template_can_be_tried_without_naming_anything(
     console: Console, stand_in: StandIn, operation: Operation
 ) -> None:
-    """The sample of a dry run names what this installation has, so that the standard bodies pass."""
+    """The sample of a dry run uses ids of this installation, so that the standard bodies pass."""
     console.do("POST", "/api/metadata/sync")
     before = stand_in.state()
     body = console.get(f"/api/templates/generate?operation={operation}")["body"]

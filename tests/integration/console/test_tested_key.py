@@ -1,4 +1,4 @@
-"""The key that was tested is the key that is saved, for the address with which it was tested and no other."""
+"""The key that was tested is the key that is saved, and only for the address with which it was tested."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def administrator(come_in: ComeIn) -> Visitor:
 
 
 def form_of(page: str) -> dict[str, str]:
-    """Return what the settings' form would send, its key left empty."""
+    """Return what the settings form would send, with an empty key."""
     names = ("seen", "base_url", "header_prefix", "sealed_key")
     found: dict[str, str] = {}
     for name in names:
@@ -43,7 +43,7 @@ def stored_key(console: Console) -> str:
 
 
 def after_a_test(visitor: Visitor, key: str) -> dict[str, str]:
-    """Test the connection with a typed key; return the form that is then on the page."""
+    """Test the connection with a typed key; return the form that the page then shows."""
     answer = visitor.send(f"{PATH}/test", {**form_of(visitor.page), "api_key": key})
     assert answer.status_code == 200
     assert key not in answer.text, "a page never shows it"

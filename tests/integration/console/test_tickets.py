@@ -1,4 +1,4 @@
-"""/api/tickets: what a helpdesk's own page of a ticket shows of it."""
+"""/api/tickets: what the help desk's own ticket page shows about a ticket."""
 
 from __future__ import annotations
 

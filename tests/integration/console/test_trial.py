@@ -1,4 +1,4 @@
-"""Trial mode on every surface: the overview is never green, and page, API and command line switch it."""
+"""Trial mode everywhere: the overview is never green, and page, API and command line can switch it."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_a_program_switches_it_by_the_api(console: Console, bridge: Bridge) -> N
 
 
 def typed(bridge: Bridge, *arguments: str) -> str:
-    """Run a command, and return what it prints."""
+    """Run a command; return its output."""
     settings = bridge.settings
     environment = {
         "DESKBRIDGE_DATABASE_URL": settings.database_url.get_secret_value(),
@@ -170,7 +170,7 @@ def typed(bridge: Bridge, *arguments: str) -> str:
 
 
 def run(bridge: Bridge, *arguments: str) -> Any:
-    """Run a command about the trial, and return its JSON document."""
+    """Run a `trial` command; return its JSON document."""
     return json.loads(typed(bridge, "trial", *arguments, "--json"))
 
 

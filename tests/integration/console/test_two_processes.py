@@ -1,4 +1,4 @@
-"""Two processes of the console behind a proxy: whoever is signed in at one is so at the other."""
+"""Two console processes behind a proxy share their state: a session of one is valid at the other."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.support.waiting import until
 
 @pytest.fixture
 def consoles(bridge: Bridge) -> Iterator[list[Served]]:
-    """Two applications with connections of their own over one database."""
+    """Two applications over one database, each with its own connections."""
     AccountStore(bridge.store).add("claire", PASSWORD, Right.ADMINISTRATOR)
     running = [Served(create_console(bridge.settings)) for _ in range(2)]
     for one in running:
@@ -49,7 +49,7 @@ def visitor(consoles: list[Served]) -> Iterator[Visitor]:
 
 
 def swap(visitor: Visitor, consoles: list[Served]) -> None:
-    """Have the proxy take the other process for what comes next."""
+    """Route the visitor's next requests to the other process, as a proxy would."""
     visitor.base_url = next(one.base_url for one in consoles if one.base_url != visitor.base_url)
 
 
@@ -85,7 +85,7 @@ def test_a_reading_of_the_metadata_at_one_is_seen_at_the_other(
     swap(visitor, consoles)
     while "users: 6 of 6" not in visitor.open("/console/settings"):
         assert "deskbridge is reading it now" in visitor.open("/console/settings") or not asked
-    monkeypatch.setattr(settings, "SOON_S", 60)  # until it knows that another is under way
+    monkeypatch.setattr(settings, "SOON_S", 60)  # until it notices that another reading is under way
     assert visitor.do("/console/settings/metadata") == "/console/settings?did=reading#metadata"
     may_go_on.set()
     while "deskbridge is reading it now" in (page := visitor.open("/console/settings")):

@@ -1,4 +1,4 @@
-"""A link to what is wrong leads to the thing itself; after it is put right the page returns, and says what is sent."""
+"""A link to a problem leads to its source; after the fix the page returns, and says what will be sent."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_sentence_loses_the_command_that_a_page_does() -> None:
 
 
 def skipped(bridge: Bridge, *numbers: int) -> None:
-    """Have tickets of an entity that is not linked."""
+    """Forward tickets of an entity without a mapping, so that they are skipped."""
     for number in numbers:
         bridge.forward(
             task_event(of_ticket=ticket(number, entity_id=77), of_task=task(number)), ticket_id=number

@@ -1,4 +1,4 @@
-"""Texts that PostgreSQL refuses (U+0000, half a character), wherever a request can hold one: never a fault of ours."""
+"""Texts that PostgreSQL refuses (U+0000, lone surrogates) cause no internal error in any part of a request."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def visitor(console: Console) -> Iterator[Visitor]:
 
 
 def pages(console: Console, method: str) -> list[str]:
-    """Return the pages' routes that are asked so; those that end the session come last."""
+    """Return the pages' routes with this method; those that end the session come last."""
     routes = [
         one.path
         for one in console.app.router.routes

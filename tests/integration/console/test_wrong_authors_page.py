@@ -1,4 +1,4 @@
-"""Work under another name is shown by person; a person who is mapped gets all their hours by one button."""
+"""Work under another name is listed by person; once a person is mapped, one button gives them all their hours."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def visitor(come_in: ComeIn) -> Visitor:
 
 @pytest.fixture
 def strangers_work(bridge: Bridge) -> Bridge:
-    """A bridge that has an issue and three time entries of a stranger under another name, and one of someone else."""
+    """A bridge with a stranger's issue and three time entries under another name, and one entry of someone else."""
     for number, seconds in ((601, 5400), (602, 3600), (603, 900)):
         work = task(number, user=STRANGER, actiontime=seconds)
         bridge.forward(task_event(of_ticket=ticket(technician=STRANGER), of_task=work))

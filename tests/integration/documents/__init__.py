@@ -1,4 +1,4 @@
-"""A deskbridge that sends documents: its GLPI, and a ticket that has its issue."""
+"""A deskbridge that sends documents, with its GLPI."""
 
 from __future__ import annotations
 

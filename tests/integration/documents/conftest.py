@@ -1,4 +1,4 @@
-"""The stage of every test of documents: a GLPI, and a deskbridge that sends what it has."""
+"""Fixtures for tests of documents: a GLPI, and a deskbridge that sends its documents."""
 
 from __future__ import annotations
 
@@ -30,6 +30,6 @@ def sending(api: GlpiApi, stand_in: StandIn, redis_url: str, tmp_path: Path) -> 
 
 @pytest.fixture
 def begun(sending: Bridge) -> Bridge:
-    """Return the same, its ticket has its issue."""
+    """Return the same bridge with a ticket that already has its issue."""
     assert sending.forward(task_event()) == [EventState.DONE]
     return sending

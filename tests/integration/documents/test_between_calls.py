@@ -1,4 +1,4 @@
-"""What changes on the tracker, or in the settings, while a file is uploaded."""
+"""Changes in the tracker or the settings while a file is being uploaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents become attachments of the ticket's issue: fetched from GLPI, each once, in order, under the right name."""
+"""Documents become attachments of the ticket's issue: fetched from GLPI, once each, in order, by the right person."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def code(bridge: Bridge, event_id: int) -> str:
 
 
 def ended(bridge: Bridge, event: dict[str, Any]) -> tuple[str, str]:
-    """Forward an event; return how it ended and why."""
+    """Forward an event; return its final state and reason code."""
     (event_id,) = bridge.receive(event)
     bridge.sync()
     return bridge.event(event_id).state, code(bridge, event_id)
@@ -199,7 +199,7 @@ def test_a_document_that_glpi_never_gives_fails_with_glpis_reason_in_the_event_a
 def test_a_document_at_which_glpi_breaks_off_each_time_fails_and_holds_up_no_other(
     begun: Bridge, stand_in: StandIn, api: GlpiApi, status: int
 ) -> None:
-    """GLPI answers everything else."""
+    """GLPI answers every other request."""
     api.documents[91] = CutShort(CONTENT)
     api.statuses = {} if status == 200 else {91: status}
     (event_id,) = begun.receive(document_event(1))
@@ -272,7 +272,7 @@ PICTURE = "<img src='/front/document.send.php?docid={}'>"
 def test_a_picture_of_a_ticket_is_shown_in_the_description_of_its_new_issue(
     sending: Bridge, stand_in: StandIn, is_before: bool
 ) -> None:
-    """Its document came long before the first finished task, or right after it."""
+    """Its document arrives long before the first finished task, or right after it."""
     sending.configure(text_formatting="common_mark")
     shown = ticket(content=f"<p>See</p>{PICTURE.format(91)}<p>there</p>")
     finished = task_event(2, of_ticket=shown, content_format="html")
@@ -356,7 +356,7 @@ def test_several_large_documents_are_each_whole(begun: Bridge, stand_in: StandIn
 
 
 class SlowDownloads:
-    """Has each download take some time, and counts how many there are at once."""
+    """Delays each download, and counts how many run at once."""
 
     def __init__(self, api: GlpiApi, seconds: float) -> None:
         self._answer, self._seconds = api.answer, seconds
@@ -404,7 +404,7 @@ def test_a_document_that_waits_for_long_lets_its_ticket_go_and_comes_again(
 
 
 def with_issues(bridge: Bridge, count: int) -> list[int]:
-    """Return tickets that have their issues."""
+    """Create issues for that many tickets; return the tickets' ids."""
     ticket_ids = list(range(5001, 5001 + count))
     for number in ticket_ids:
         bridge.receive(task_event(of_ticket=ticket(number), of_task=task(number)))
@@ -415,7 +415,7 @@ def with_issues(bridge: Bridge, count: int) -> list[int]:
 def test_documents_that_wait_for_others_are_sent_as_soon_as_those_are(
     sending: Bridge, stand_in: StandIn
 ) -> None:
-    """The sweep, which is seconds away, has no part in it."""
+    """The sweep, which would come seconds later, is not involved."""
     ticket_ids = range(5001, 5009)
     for number in ticket_ids:
         sending.receive(task_event(of_ticket=ticket(number), of_task=task(number)))

@@ -1,4 +1,4 @@
-"""Lost answers, lost workers and restored backups: each document is attached once, or on hold."""
+"""After lost answers, lost workers and restored backups each document is attached once, or on hold."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ WHOSE = [
 
 
 class WorkerDied(BaseException):
-    """Stands for SIGKILL: nothing of ours catches it."""
+    """Simulates SIGKILL: no code of deskbridge catches it."""
 
 
 def lose(stand_in: StandIn, fault: str, method: str = "PUT", path: str = ISSUE) -> None:
@@ -54,7 +54,7 @@ def lose(stand_in: StandIn, fault: str, method: str = "PUT", path: str = ISSUE) 
 
 
 def later(bridge: Bridge) -> None:
-    """Let a pause end, if there is one, and everything be settled."""
+    """Close the circuit breaker, and resolve everything that is in doubt."""
     bridge.redis.flushdb()
     until_settled(bridge)
 
@@ -77,7 +77,7 @@ def test_an_attachment_whose_answer_was_lost_is_there_once(
 def test_an_answer_of_a_proxy_that_came_after_the_tracker_acted_repeats_nothing(
     begun: Bridge, stand_in: StandIn, event: dict[str, object], status: int
 ) -> None:
-    """A proxy that is busy, or has no more patience, says so after Redmine has done it."""
+    """A proxy that is busy or times out says so after Redmine has carried out the request."""
     stand_in.fault("status_after", method="PUT", path=ISSUE, status=status, retry_after=1, count=1)
     begun.receive(event)
     begun.sync()
@@ -126,7 +126,7 @@ def test_an_upload_whose_answer_was_lost_is_made_again_and_claims_nothing(
 
 
 def test_an_upload_that_redmine_has_dropped_is_made_again(begun: Bridge, stand_in: StandIn) -> None:
-    """Redmine says 422 to a token that it does not know."""
+    """Redmine answers 422 to an unknown upload token."""
 
     def meanwhile() -> None:
         (upload,) = [one for one in stand_in.state()["attachments"] if one["issue_id"] is None]
@@ -179,7 +179,7 @@ def test_a_refusal_that_is_not_about_the_upload_is_final_and_nothing_is_uploaded
 def test_a_document_that_the_first_of_two_equal_calls_attached_is_there_once(
     begun: Bridge, stand_in: StandIn, whose: dict[str, Any]
 ) -> None:
-    """A proxy may send a PUT again; the answer is that of the second one, to which the token is not known."""
+    """A proxy may repeat a PUT; the answer is to the second one, for which the token is no longer valid."""
     stand_in.fault("status_after", method="PUT", path=ISSUE, status=422, count=1)
     (event_id,) = begun.receive(document_event(1, of_document=document(user=whose)))
     begun.sync()
@@ -190,7 +190,7 @@ def test_a_document_that_the_first_of_two_equal_calls_attached_is_there_once(
 def test_documents_of_one_name_and_size_that_are_both_unclear_are_two_attachments(
     begun: Bridge, stand_in: StandIn
 ) -> None:
-    """Their ids tell them apart."""
+    """Their ids distinguish them."""
     for at, number in enumerate((91, 92), 1):
         lose(stand_in, "reset_after" if number == 91 else "reset_before")
         begun.receive(document_event(at, of_document=document(number, name="same.txt")))
@@ -247,7 +247,7 @@ def test_a_worker_killed_between_claim_and_send_leaves_a_document_that_another_a
 def test_a_worker_that_was_stopped_at_its_call_while_another_takes_over(
     begun: Bridge, stand_in: StandIn, policy: str, sent: bool
 ) -> None:
-    """One that sends late leaves a second attachment; then both are shown to a person."""
+    """A worker that sends late adds a second attachment; then both are shown to a person."""
     begun.configure(in_doubt_policy=policy)
 
     def meanwhile() -> None:
@@ -425,6 +425,6 @@ def _die(*_: object) -> None:
 
 
 def _of(event: dict[str, Any], ticket_id: int, task_id: int | None = None) -> dict[str, Any]:
-    """Return an event as one of another ticket."""
+    """Return an event moved to another ticket."""
     moved = {**event, "ticket": {**event["ticket"], "id": ticket_id}}
     return moved if task_id is None else {**moved, "task": {**event["task"], "id": task_id}}

@@ -1,4 +1,4 @@
-"""Dry runs of a deskbridge whose cache is filled."""
+"""Dry runs of a deskbridge whose metadata cache is filled."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _synchronised(base_url: str, api_key: str) -> bytes:
 
 @pytest.fixture
 def bridge(stand_in: StandIn, redis_url: str, tmp_path: Path) -> Iterator[Bridge]:
-    """A deskbridge whose cache is filled."""
+    """A deskbridge whose metadata cache is filled."""
     url = f"sqlite:///{tmp_path}/bridge.sqlite3"
     made = Bridge(url, redis_url, stand_in.base_url, stand_in.api_key, content=_synchronised)
     yield made
@@ -41,11 +41,11 @@ def bridge(stand_in: StandIn, redis_url: str, tmp_path: Path) -> Iterator[Bridge
 
 @pytest.fixture
 def runs(bridge: Bridge) -> DryRuns:
-    """Dry runs of a deskbridge whose cache is filled."""
+    """The dry runs of that deskbridge."""
     return DryRuns(bridge.store, Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect)
 
 
 @pytest.fixture
 def before(runs: DryRuns, stand_in: StandIn) -> dict[str, Any]:
-    """What the tracker held before."""
+    """The tracker's data before the test."""
     return stand_in.state()

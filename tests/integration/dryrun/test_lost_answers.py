@@ -1,4 +1,4 @@
-"""Dry runs whose creation or deletion has no clear answer: nothing stays."""
+"""A dry run whose creation or deletion has no clear answer leaves nothing behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people make, copy or put below it meanwhile survives every dry run."""
+"""A dry run never deletes what people meanwhile create, copy or add below its objects."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.support.dry_runs import (
 
 
 def hide(stand_in: StandIn) -> None:
-    """Let nothing be looked up."""
+    """Let every lookup fail."""
     stand_in.fault("status_before", method="GET", path="/users.json", status=502)
 
 
@@ -65,7 +65,7 @@ def test_an_object_that_got_the_same_id_survives(
 def test_a_deletion_is_not_sent_once_somebody_else_may_be_at_it(
     runs: DryRuns, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A process stands still between the creation and the deletion; meanwhile the sweep does its work."""
+    """A process stops between creation and deletion; meanwhile the sweep cleans up."""
     stand_in.settings(reuse_deleted_ids=True)
     remove, ended = DryRunSession.remove, []
 
@@ -213,7 +213,7 @@ def test_what_people_make_at_the_same_time_survives_every_dry_run(runs: DryRuns,
 
 
 def let_time_pass_of_those_put_off(runs: DryRuns) -> None:
-    """Let the time pass for what dry runs have given back, not for what they are still at work on."""
+    """Let the waiting time pass for objects that dry runs have released, but not for those that they still use."""
     with runs.store.database.transaction() as session:
         given_back = update(DryRunObject).where(DryRunObject.code.is_not(None))
         session.execute(given_back.values(next_attempt_at=clock(-1), begun_at=clock(-1000)))

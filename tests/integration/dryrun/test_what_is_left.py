@@ -1,4 +1,4 @@
-"""What a dry run could not delete: kept in a list, and cleaned up by the sweep."""
+"""Objects that a dry run could not delete stay in a list, and the sweep cleans them up."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from worker.dry_runs import clean_dry_runs
 
 
 class Killed(BaseException):
-    """The process ends here."""
+    """The process is killed here."""
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

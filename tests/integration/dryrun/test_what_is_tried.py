@@ -1,4 +1,4 @@
-"""What a dry run tries, and that nothing of it stays."""
+"""What a dry run tries, and that it leaves nothing behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A running producer over a real database; its broker is a real Redis or nothing at all."""
+"""A running producer over a real database; its broker is a real Redis, or cannot be reached."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ SECRET = secret("the secret")
 
 
 def sign(body: bytes, webhook_id: str, timestamp: str, with_secret: str = SECRET) -> str:
-    """Sign as Standard Webhooks says, without the library that the producer verifies with."""
+    """Sign as Standard Webhooks specifies, without the library that the producer uses to verify."""
     key = base64.b64decode(with_secret.removeprefix("whsec_"))
     digest = hmac.new(key, f"{webhook_id}.{timestamp}.".encode() + body, hashlib.sha256).digest()
     return f"v1,{base64.b64encode(digest).decode()}"
 
 
 class RunningProducer(Served):
-    """A producer on a free port, and what it wrote."""
+    """A producer on a free port, and its journal."""
 
     def __init__(self, app: Any, store: Store) -> None:
         self.store = store
@@ -54,7 +54,7 @@ class RunningProducer(Served):
         return self.http.get(self.base_url + path, timeout=30)
 
     def post(self, body: bytes, **headers: str | None) -> requests.Response:
-        """POST a body with these headers and no others of ours."""
+        """POST a body with these headers and no other custom ones."""
         given = {"Content-Type": "application/json", **headers}
         return self.http.post(self.base_url + "/events", data=body, headers=given, timeout=30)
 
@@ -68,7 +68,7 @@ class RunningProducer(Served):
         stamp: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> requests.Response:
-        """Sign and POST an event, an array of them, or a body as it is; `stamp` is its time stamp, else now."""
+        """Sign and POST an event, an array of events, or raw bytes; `stamp` is the time stamp, by default now."""
         body = data if isinstance(data, bytes) else json.dumps(data).encode()
         name, timestamp = webhook_id or delivery_id(), stamp or str(int(time.time() - age))
         signature = sign(body, name, timestamp, with_secret)
@@ -79,7 +79,7 @@ class RunningProducer(Served):
         )
 
     def journal(self) -> list[JournalEvent]:
-        """Return what was kept, oldest first."""
+        """Return the journal's events, oldest first."""
         with self.store.transaction() as tx:
             return list(reversed(tx.journal.find(limit=None)))
 
@@ -89,7 +89,7 @@ Run = Callable[..., RunningProducer]
 
 @contextmanager
 def running(directory: Path, **values: Any) -> Iterator[RunningProducer]:
-    """Run a producer with settings; by default its broker cannot be reached."""
+    """Run a producer with these settings; by default it cannot reach its broker."""
     url = f"sqlite:///{directory}/producer.sqlite3"
     no_broker = f"redis://127.0.0.1:{free_port()}/0"
     given = {"webhook_secrets": (SecretStr(SECRET),), "redis_url": SecretStr(no_broker), **values}
@@ -106,28 +106,28 @@ def running(directory: Path, **values: Any) -> Iterator[RunningProducer]:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Run]:
-    """Runs a producer of the test's own."""
+    """Runs a producer with the test's own settings."""
     with ExitStack() as stack:
         yield lambda **values: stack.enter_context(running(tmp_path, **values))
 
 
 @pytest.fixture(scope="package")
 def shared_producer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningProducer]:
-    """A producer that wants signed events, for every test that changes nothing about it."""
+    """A producer that requires signatures, shared by all tests that do not change it."""
     with running(tmp_path_factory.mktemp("producer")) as producer:
         yield producer
 
 
 @pytest.fixture
 def producer(shared_producer: RunningProducer) -> RunningProducer:
-    """A producer that wants signed events, with an empty journal."""
+    """A producer that requires signatures, with an empty journal."""
     with shared_producer.store.database.transaction() as session:
         session.execute(delete(JournalEvent))
     return shared_producer
 
 
 def refused(answer: requests.Response, status: int) -> dict[str, Any]:
-    """Return the problem that a refusal describes, whose form is that of RFC 9457."""
+    """Return the problem document of a refusal, in the form of RFC 9457."""
     assert answer.status_code == status, answer.text
     assert answer.headers["Content-Type"] == "application/problem+json"
     problem: dict[str, Any] = answer.json()

@@ -1,4 +1,4 @@
-"""202 means committed; a broker that is down delays nobody; health, readiness, counters."""
+"""202 means committed; a broker that is down delays no request; health, readiness and counters."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ QUEUE = "deskbridge:deskbridge.*"
 
 
 def notified(url: str, count: int) -> list[int]:
-    """Return the tickets that were notified, once there are so many."""
+    """Return the tickets that were notified, as soon as there are at least that many."""
     with closing(Redis.from_url(url)) as redis:
         ends = time.monotonic() + 30
         while len(_notified(redis)) < count and time.monotonic() < ends:
             time.sleep(0.01)
-        time.sleep(0.05)  # one too many would come now
+        time.sleep(0.05)  # an extra one would arrive now
         return sorted(_notified(redis))
 
 
@@ -78,7 +78,7 @@ def test_a_broker_that_cannot_be_reached_is_no_error_and_delays_nobody(producer:
 def test_a_broker_that_hangs_delays_nobody(
     run: Run, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever waited for it would wait for a minute, and nobody who sends has such patience."""
+    """Waiting for the broker would take a minute, and no sender is that patient."""
     monkeypatch.setattr(celery_app, "PUBLISH_TIMEOUT_S", 60.0)
     redis_server.revive()
     producer = run(redis_url=SecretStr(redis_server.url))

@@ -1,4 +1,4 @@
-"""A source that sends more than its limit, and what every answer of the producer tells a browser."""
+"""A source above its limit is slowed down, and every answer of the producer has safe headers for browsers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_limit_needs_no_redis_and_waiting_is_enough(run: Run, monkeypatch: p
     monkeypatch.setattr(app_module, "Buckets", partial(Buckets, clock=lambda: now[0]))
     producer = run(event_limit=2)
     assert producer.send(many(25)).status_code == 202, "a large array is never refused for its size alone"
-    for _ in range(10):  # what is refused uses nothing up
+    for _ in range(10):  # requests over the limit use nothing up
         answer = producer.send(task_event())
         assert (refused(answer, 429)["status"], answer.headers["Retry-After"]) == (429, "3")
     now[0] += 3
@@ -167,7 +167,7 @@ def test_a_fault_in_what_answers_a_refusal_is_answered_in_the_same_way(
 
 @pytest.mark.parametrize("path", ["/events/", "/healthz/", "//evil.example/"])
 def test_nobody_is_redirected_anywhere(producer: RunningProducer, path: str) -> None:
-    # on a connection of its own: one that has idled may be closed while it is used again
+    # on a new connection: an idle one may be closed just as it is reused
     answer = requests.get(
         producer.base_url + path, headers={"Host": "evil.example"}, allow_redirects=False, timeout=30
     )

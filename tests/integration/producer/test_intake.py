@@ -1,4 +1,4 @@
-"""What the producer takes in, and what it refuses: nothing of a refusal is kept."""
+"""What the producer accepts and refuses; nothing of a refused request is stored."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_same_id_with_another_body_is_a_new_event_and_a_warning(producer: Ru
 def test_an_event_that_is_nested_too_deep_is_refused_and_the_deepest_is_kept(
     producer: RunningProducer, depth: int
 ) -> None:
-    """The event itself is a level."""
+    """The event itself counts as one level."""
     text = json.dumps(task_event(extra=1)).replace('"extra": 1', f'"extra": {"[" * depth}{"]" * depth}')
     is_kept = depth < DEEPEST
     assert producer.send(json.loads(text)).status_code == (202 if is_kept else 422)

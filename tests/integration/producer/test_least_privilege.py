@@ -1,4 +1,4 @@
-"""The producer with a PostgreSQL role that may append to the journal: it needs no more, and can do no more."""
+"""A producer whose PostgreSQL role may only append to the journal: it needs no more rights, and has none."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ MAY = {
 
 @pytest.fixture(scope="module")
 def database_url(postgres_server: PostgresServer) -> Iterator[str]:
-    """One database for all of these: but for the first of them none keeps what it writes."""
+    """One database for all these tests: only the first of them keeps what it writes."""
     postgres_server.revive()
     name = "least_privilege"
     yield postgres_server.create_database(name, template=tables_on(postgres_server))
@@ -63,7 +63,7 @@ def database_url(postgres_server: PostgresServer) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def owner(database_url: str) -> Iterator[Store]:
-    """The tables' owner, who has run what `deskbridge grants` prints, twice."""
+    """The tables' owner, after running the output of `deskbridge grants` twice."""
     store = Store(Database(database_url))
     printed = CliRunner().invoke(app, ["grants", "--producer-role", ROLE])
     assert printed.exit_code == 0, printed.output
@@ -81,7 +81,7 @@ def owner(database_url: str) -> Iterator[Store]:
 
 @pytest.fixture(scope="module")
 def producer_url(owner: Store, database_url: str) -> str:
-    """The database's address for the producer's role."""
+    """The database URL for the producer's role."""
     return make_url(database_url).set(username=ROLE).render_as_string(hide_password=False)
 
 

@@ -1,4 +1,4 @@
-"""The text of a private ticket task is not even stored, unless the settings send it; its hours always come."""
+"""The text of a private ticket task is not even stored unless the settings send it; its hours always are."""
 
 from __future__ import annotations
 
@@ -98,14 +98,14 @@ def test_a_changed_setting_is_followed_after_some_seconds(tmp_path: Path) -> Non
 
 
 def test_a_setting_that_cannot_be_read_keeps_no_text(tmp_path: Path) -> None:
-    """As of a role that lacks the right: the hours come all the same."""
+    """As with a role that lacks the right: the hours are still accepted."""
     database = Database(f"sqlite:///{tmp_path}/empty.sqlite3")
     assert not PrivateText(ProducersStore(database)).may_be_kept()
     database.close()
 
 
 def test_a_database_that_does_not_answer_is_no_setting(tmp_path: Path) -> None:
-    """A follow-up has nothing but its text, so its sender is to repeat it."""
+    """A follow-up has nothing but its text, so its sender has to repeat it."""
     database = Database(f"postgresql+psycopg2://postgres@127.0.0.1:{free_port()}/none")
     with pytest.raises(OperationalError):
         PrivateText(ProducersStore(database)).may_be_kept()

@@ -1,4 +1,4 @@
-"""Refused deliveries are counted and the last ones kept, at no cost for the database, and the doctor tells of them."""
+"""Refused deliveries are counted and the latest kept, at almost no cost for the database; the doctor reports them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OTHER = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz"
 
 
 class Asked:
-    """As much of an installation as the check needs."""
+    """The part of an installation that the check needs."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -42,7 +42,7 @@ def told(store: Store) -> list[CheckResult]:
 
 
 def queued(producer: RunningProducer, spool: str) -> CheckResult:
-    """Send an event beside which this is kept, and wait for what the doctor says of it."""
+    """Send an event with this `deskbridge-spool` header, and wait for the doctor's result about the queue."""
     assert producer.send(task_event(), headers={"deskbridge-spool": spool}).status_code == 202
     until = time.monotonic() + 60
     while time.monotonic() < until:
@@ -54,7 +54,7 @@ def queued(producer: RunningProducer, spool: str) -> CheckResult:
 
 
 def soon(producer: RunningProducer, code: str) -> dict[str, Any]:
-    """Wait until the doctor can tell of a refusal; return its parameters."""
+    """Wait until the doctor reports a refusal; return its parameters."""
     until = time.monotonic() + 60
     while time.monotonic() < until:
         for one in told(producer.store):

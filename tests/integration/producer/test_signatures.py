@@ -1,4 +1,4 @@
-"""Who may send events (Standard Webhooks)."""
+"""Only signed requests may send events (Standard Webhooks)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OTHER = secret("another secret")
 
 
 def headers(**changes: str | None) -> dict[str, str | None]:
-    """Return the headers of a request that is signed well, but for the changes."""
+    """Return the headers of a correctly signed request, with these changes."""
     now = str(int(time.time()))
     signed: dict[str, str | None] = {
         "webhook-id": "one", "webhook-timestamp": now, "webhook-signature": sign(BODY, "one", now)

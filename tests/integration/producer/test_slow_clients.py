@@ -1,4 +1,4 @@
-"""Clients that are slow on purpose: each costs little, for a short time, and never keeps an honest one out."""
+"""Clients that are slow on purpose each cost little, for a short time, and never lock out an honest client."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ UNSIGNED = b"POST /events HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\
 
 
 def head(seconds_ago: float = 0) -> bytes:
-    """Return the headers of an event whose signature fits no body, though it looks like one."""
+    """Return the headers of an event whose signature is well-formed but matches no body."""
     stamp = str(int(time.time() - seconds_ago)).encode()
     signature = b"webhook-signature: v1," + b"A" * 43 + b"=\r\n"
     return UNSIGNED + b"webhook-id: one\r\nwebhook-timestamp: " + stamp + b"\r\n" + signature
 
 
 class Client:
-    """A connection to the producer, byte by byte."""
+    """A raw connection to the producer."""
 
     def __init__(self, producer: RunningProducer) -> None:
         host, port = producer.base_url.removeprefix("http://").split(":")
@@ -55,7 +55,7 @@ class Client:
         self._socket.sendall(data)
 
     def drip(self, seconds: float, piece: bytes = b" ") -> bytes:
-        """Send a piece now and then until the other side has had enough; return what it said."""
+        """Send a piece now and then until the server closes the connection; return the answer."""
         self._socket.settimeout(0.05)
         ends = time.monotonic() + seconds
         while time.monotonic() < ends:
@@ -69,7 +69,7 @@ class Client:
         raise AssertionError(f"still open after {seconds} s")
 
     def is_open(self) -> bool:
-        """Tell whether the other side has not closed."""
+        """Tell whether the server has not yet closed the connection."""
         self._socket.settimeout(0.001)
         with suppress(TimeoutError):
             self.rest()
@@ -77,12 +77,12 @@ class Client:
         return True
 
     def answer(self) -> bytes:
-        """Return what the other side says first, once it has; it may not close before."""
+        """Return the first answer, as soon as it arrives; the server must not close the connection before."""
         until(lambda: self.is_open() and self.said)
         return self.said
 
     def rest(self) -> bytes:
-        """Return what comes until the other side closes; TimeoutError while it does not."""
+        """Return everything received until the server closes the connection; TimeoutError while it is open."""
         with suppress(ConnectionError):
             while piece := self._socket.recv(65536):
                 self.said += piece
@@ -90,7 +90,7 @@ class Client:
 
 
 def quick(monkeypatch: pytest.MonkeyPatch, **limits: float) -> None:
-    """Have bodies read with these limits."""
+    """Use these limits to read bodies."""
     monkeypatch.setattr(app_module, "Bodies", partial(Bodies, **{"seconds": SOON_S, **limits}))  # type: ignore[arg-type]
 
 
@@ -141,7 +141,7 @@ def test_a_body_that_cannot_be_signed_is_not_waited_for(producer: RunningProduce
 
 
 async def _read(bodies: Bodies, source: str, pieces: list[tuple[float, bytes]]) -> int:
-    """Have a body read that comes in pieces, each after some seconds; return the status."""
+    """Read a body that arrives in pieces, each after a delay; return the status."""
     scope: Scope = {"type": "http", "headers": [], "client": (source, 1)}
 
     async def receive() -> Message:
@@ -192,7 +192,7 @@ def test_many_who_ask_whether_it_is_ready_delay_nobody(run: Run, monkeypatch: py
 
     producer = run()
     monkeypatch.setattr(Database, "takes_writes", takes_writes)
-    monkeypatch.setattr(readiness, "FRESH_S", 600.0)  # for whoever asks late
+    monkeypatch.setattr(readiness, "FRESH_S", 600.0)  # also for requests that come late
     with ThreadPoolExecutor(60) as threads:
         url = f"{producer.base_url}/readyz"
         asked = [threads.submit(requests.get, url, timeout=60) for _ in range(60)]
@@ -232,7 +232,7 @@ def test_a_request_that_does_not_arrive_is_cut_off(
 ) -> None:
     monkeypatch.setattr(connections, "ARRIVAL_S", SOON_S)
     with Client(producer) as client:
-        with suppress(ConnectionError):  # cut off before it said anything
+        with suppress(ConnectionError):  # cut off before sending anything
             client.send(start)
         client.drip(30, b"a" if start else b"")
 

@@ -1,4 +1,4 @@
-"""What a helpdesk tells of its spool beside its events is a metric; nothing else rests on it."""
+"""What a help desk reports about its spool in a header of its events becomes a metric, and affects nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store over SQLite and over PostgreSQL: every test here runs over both."""
+"""The store over SQLite and PostgreSQL: every test of this folder runs over both."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PRINT = "f" * 64
 def migrated_store(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Store]:
-    """A store with its tables, for the whole session."""
+    """A migrated store for the whole session."""
     if request.param == "sqlite":
         url = f"sqlite:///{tmp_path_factory.mktemp('store')}/store.sqlite3"
     else:
@@ -43,14 +43,14 @@ def migrated_store(
 
 @pytest.fixture
 def store(migrated_store: Store) -> Store:
-    """A store with nothing in it."""
+    """An empty store."""
     empty(migrated_store.database)
     return migrated_store
 
 
 @pytest.fixture
 def append(store: Store) -> Append:
-    """Appends events to the journal, each with a delivery id of its own unless one is named."""
+    """Appends events to the journal, each with its own delivery id unless ids are given."""
 
     def them(*events: dict[str, object], ids: list[str] | None = None) -> list[Accepted]:
         names = ids or [delivery_id() for _ in events]
@@ -68,7 +68,7 @@ def kind(request: pytest.FixtureRequest) -> Kind:
 
 
 class Book:
-    """One kind's ledger, each step in a transaction of its own; reasons may be given in words."""
+    """The ledger of one kind, each step in its own transaction; reasons may be plain texts."""
 
     def __init__(self, store: Store, kind: Kind) -> None:
         self.store, self.kind = store, kind
@@ -84,7 +84,7 @@ class Book:
         return step
 
     def take(self, key: int = 1, *, lease: float = 20, fingerprint: str = PRINT) -> int | None:
-        """Claim a row; return the attempt."""
+        """Claim a row; return the attempt's number."""
         claim = Claim(key, key if self.kind is Kind.TICKET else 4711, 7, 11, None, BODY, [5, 1], fingerprint)
         attempt: int | None = self.claim(claim, lease)
         return attempt

@@ -1,4 +1,4 @@
-"""Accounts that two change at once, on either database: an administrator stays, and nobody comes in late."""
+"""Concurrent changes of accounts, on both databases: one administrator stays, and no sign-in succeeds too late."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def accounts(store: Store) -> AccountStore:
 
 @contextmanager
 def in_the_middle(store: Store) -> Iterator[threading.Event]:
-    """Have the transaction that changes an account first wait right before its commit, until it may go on."""
+    """Stop the first transaction that changes an account right before its commit, until the event is set."""
     may_go_on, waits = threading.Event(), threading.Event()
     changed: set[int] = set()
 

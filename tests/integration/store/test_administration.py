@@ -1,4 +1,4 @@
-"""What an administrator sets up, in the store: metadata, runs, project claims, people seen, links taken over."""
+"""Data of the administration in the store: metadata, runs, project claims, people seen, imported links."""
 
 from __future__ import annotations
 

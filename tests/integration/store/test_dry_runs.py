@@ -1,4 +1,4 @@
-"""The list of what dry runs have asked for: each row is worked on by one owner at a time."""
+"""The list of objects that dry runs have requested: one process at a time works on each row."""
 
 from __future__ import annotations
 

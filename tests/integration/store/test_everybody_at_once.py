@@ -1,4 +1,4 @@
-"""Who everybody is, read at once, is what it is one by one."""
+"""Matching all people at once gives the same result as matching them one by one."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ HELPDESK = {
 
 @pytest.fixture
 def everybody(store: Store) -> Store:
-    """A store that knows somebody for each way of being matched, or not."""
+    """A store that has a person for each way of being matched or not."""
     with store.transaction() as tx:
         tx.people.replace_cache(TRACKER)
         tx.people.note_seen(HelpdeskUser(id=number, email=mail) for number, mail in HELPDESK.items())
@@ -69,7 +69,7 @@ def test_everybody_at_once_is_as_one_by_one(everybody: Store, administrators: bo
 
 
 def test_people_are_pinned_at_once_as_they_are_one_by_one(everybody: Store) -> None:
-    """Two who have one address, one who has two, and an override in between."""
+    """Two people with one address, one with two addresses, and an override in between."""
     named = [HelpdeskUser(id=number, email=mail) for number, mail in HELPDESK.items()]
     named += [HelpdeskUser(id=12, email="fred@example.test"), HelpdeskUser(id=13, email=None)]
     with everybody.transaction() as tx:
@@ -80,7 +80,7 @@ def test_people_are_pinned_at_once_as_they_are_one_by_one(everybody: Store) -> N
 
 
 def test_pins_are_written_in_one_order(store: Store) -> None:
-    """Two workers that pin the same people in one transaction each never wait for each other."""
+    """Two workers that pin the same people, each in one transaction, never deadlock."""
     pinned: list[int] = []
 
     def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""What pages read of hours, wrong authors and names is the same on both databases."""
+"""Pages read the same hours, wrong authors and names from both databases."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OF_ALICE = Misattribution.SWITCH_IGNORED(login="alice")
 
 
 def logged(store: Store, task_id: int, hours: object, state: LedgerState = LedgerState.LINKED) -> None:
-    """Put a time entry of so many hours into the ledger."""
+    """Add a time entry with these hours to the ledger."""
     body = {"time_entry": {"hours": hours, "comments": 'quotes " and {'}}
     put(store, Kind.TICKET_TASK, task_id, state, 0, tracker_id=100 + task_id, author_id=1, body=body)
 

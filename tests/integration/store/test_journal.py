@@ -1,4 +1,4 @@
-"""The journal: every accepted event and what became of it."""
+"""The journal: every accepted event and its result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.statements import listening
 
 
 def rows(store: Store) -> list[JournalEvent]:
-    """Return every event, in the order of their ids."""
+    """Return all events, ordered by id."""
     with store.transaction() as tx:
         return sorted(tx.journal.find(limit=None), key=lambda row: row.id)
 
@@ -79,7 +79,7 @@ def test_within_one_array_the_same_holds(store: Store, append: Append) -> None:
 
 
 def test_what_is_new_is_appended_by_one_statement_on_postgresql(store: Store, append: Append) -> None:
-    """What came before is looked for only where something did."""
+    """Earlier events are looked up only if a delivery id exists already."""
     append(task_event(1), ids=["a"])
     said = list[str]()
 
@@ -90,7 +90,7 @@ def test_what_is_new_is_appended_by_one_statement_on_postgresql(store: Store, ap
         append(task_event(2), task_event(3), ids=["b", "b"])
         append(task_event(4), ids=["a"])
     expected = ["INSERT", "INSERT", "SELECT"]
-    if store.database.engine.dialect.name == "sqlite":  # it is asked each time, after BEGIN
+    if store.database.engine.dialect.name == "sqlite":  # SQLite looks them up each time, after BEGIN
         expected = ["BEGIN", "INSERT", "SELECT"] * 2
     assert said == expected
 
@@ -127,7 +127,7 @@ def test_what_raises_inside_the_transaction_keeps_nothing(store: Store, append: 
 
 
 def test_what_is_due_for_many_tickets_is_what_is_due_for_each(store: Store, append: Append) -> None:
-    """Also where a ticket task was moved: what is due in one ticket makes nothing due in the other."""
+    """This holds also for a moved ticket task: an event due in one ticket makes no event of the other due."""
     events = [
         task_event(number, of_ticket=ticket(1 + number % 3), of_task=task(1 + number % 4))
         for number in range(12)

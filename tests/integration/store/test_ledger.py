@@ -1,4 +1,4 @@
-"""The ledger: every step is a compare-and-set that carries its attempt number."""
+"""The ledger: every step is a compare-and-set with the attempt's number."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ ALLOWED: dict[str, set[LedgerState]] = {
     "adopt": {IN_DOUBT},
     "free": {CLAIMED, IN_DOUBT},
     "doubt": {CLAIMED},
-    "expire": set(),  # the lease still runs
+    "expire": set(),  # the lease has not expired
     "another_round": {IN_DOUBT},
     "hold": {IN_DOUBT},
 }
@@ -153,7 +153,7 @@ def test_a_claim_that_was_read_counts_only_while_its_row_and_its_event_are_as_th
 
 
 def test_nothing_is_claimed_for_a_ticket_whose_deletion_waits(store: Store, append: Append) -> None:
-    """It came in after the ticket was loaded: with a slow tracker a pass takes minutes."""
+    """The deletion arrived after the ticket was loaded: with a slow tracker, a sync pass takes minutes."""
     (asking,) = append(task_event(1))
     with store.transaction() as tx:
         asked = Claim(512, 4711, asking.event_id, 1, 6, BODY, [], PRINT, attempt_before=0, is_newest=True)

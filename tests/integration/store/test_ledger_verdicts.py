@@ -1,4 +1,4 @@
-"""The ledger: whose a tracker id is, late answers, and what a person decides."""
+"""The ledger: which row owns a tracker id, late answers, and decisions of people."""
 
 from __future__ import annotations
 

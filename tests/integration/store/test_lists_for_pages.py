@@ -1,4 +1,4 @@
-"""What pages list: a page at a time, in one order, without reading or counting what they do not show."""
+"""The lists of pages: one page at a time, in a fixed order; other rows are neither read nor counted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MODELS = {Kind.TICKET: TicketIssueLink, Kind.TICKET_TASK: TaskTimeLink}
 
 
 def put(store: Store, kind: Kind, key: int, state: LedgerState, minute: int, **values: Any) -> None:
-    """Put a row of the ledger there, changed at that minute."""
+    """Insert a ledger row that was changed at that minute."""
     keys = {"ticket_id": key} if kind is Kind.TICKET else {"task_id": key, "ticket_id": 1}
     blank = {"attempt": 1, "rounds": 0, "adopted": False, "duplicate": False}
     at = {"changed_at": START + timedelta(minutes=minute)}
@@ -54,7 +54,7 @@ def test_wrong_authors_come_in_pages_the_newest_first_and_none_twice(store: Stor
         kind = (Kind.TICKET, Kind.TICKET_TASK)[number % 2]
         state = LedgerState.GONE if number % 5 == 0 else LedgerState.LINKED
         put(store, kind, number, state, 0, tracker_id=100 + number, author_id=number)
-        at = START + timedelta(minutes=number // 4)  # several at one moment
+        at = START + timedelta(minutes=number // 4)  # several at the same time
         noted = {"kind": str(kind), "key": number, "ticket_id": 1, "at": at}
         with store.database.transaction() as session:
             tracker_id = 0 if number % 7 == 0 else 100 + number  # linked to another one since

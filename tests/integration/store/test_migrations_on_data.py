@@ -1,4 +1,4 @@
-"""The revisions on tables with rows in them, forwards and backwards, on both databases."""
+"""The schema revisions on tables with rows, upwards and downwards, on both databases."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from tests.support.next_version import NEXT, TODAY, as_next_version
 
 pytestmark = pytest.mark.promise("OPS-01", "OPS-02")
 Rows = dict[str, dict[tuple[Any, ...], dict[str, Any]]]
-"""Of each table by its name, by primary key."""
+"""For each table by name: its rows by primary key."""
 
 ROWS = 3
 
 
 @pytest.fixture(autouse=True)
 def _next_version(tmp_path: Path) -> Iterator[None]:
-    """Have one revision more than today, so that rows are migrated also while there is only the first schema."""
+    """Add one revision after the newest, so that rows are migrated even while only the first schema exists."""
     with as_next_version(tmp_path):
         yield
 
@@ -55,7 +55,7 @@ def script() -> Config:
 
 
 def revisions() -> list[str]:
-    """Return all revisions, the oldest first."""
+    """Return all revisions, oldest first."""
     return [one.revision for one in reversed(list(ScriptDirectory.from_config(script()).walk_revisions()))]
 
 
@@ -71,7 +71,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
 
 
 def go(database: Database, revision: str, *, back: bool = False) -> None:
-    """Bring the schema to a revision, as Alembic's own command line does."""
+    """Migrate the schema to a revision, as Alembic's own command line does."""
     config = script()
     with database.engine.begin() as connection:
         config.attributes["connection"] = connection
@@ -85,7 +85,7 @@ def tables(database: Database) -> dict[str, Table]:
 
 
 def fill(database: Database, first: int = 1) -> None:
-    """Put some rows into every table there is, numbered from the first, each column with something in it."""
+    """Insert rows into every table, numbered from `first`, with a value in each column."""
     found = tables(database)
     with database.engine.begin() as connection:
         for table in found.values():
@@ -93,9 +93,9 @@ def fill(database: Database, first: int = 1) -> None:
                 {column.name: value(column, number) for column in table.c}
                 for number in range(first, first + ROWS)
             ]
-            if table.name == "journal":  # which takes only rows that make sense
+            if table.name == "journal":  # the journal accepts only consistent rows
                 rows = [{**row, "event": "unreadable", "key": "unreadable"} for row in rows]
-            if table.name == "installation" and first == 1:  # the migration has given it its one row
+            if table.name == "installation" and first == 1:  # the migration has already inserted its only row
                 connection.execute(delete(table))
             connection.execute(insert(table), rows)
 
@@ -103,7 +103,7 @@ def fill(database: Database, first: int = 1) -> None:
 def value(column: Column[Any], number: int) -> Any:
     kind = column.type
     if column.name == "key" and not isinstance(kind, Integer):
-        return f"ticket-task:{number}"  # what an event of the ticket task of this number has
+        return f"ticket-task:{number}"  # the key of an event of the ticket task with this number
     if isinstance(kind, Boolean):
         return number % 2 == 0
     if isinstance(kind, DateTime):
@@ -116,7 +116,7 @@ def value(column: Column[Any], number: int) -> Any:
 
 
 def read(database: Database) -> Rows:
-    """Return all rows of the tables there are, as the driver gives them."""
+    """Return all rows of the existing tables, as the driver returns them."""
     with database.engine.connect() as connection:
         keys = inspect(connection).get_multi_pk_constraint()
         return {
@@ -132,7 +132,7 @@ def _rows(connection: Connection, table: str, key: list[str]) -> dict[tuple[Any,
 
 
 def assert_survived(before: Rows, after: Rows) -> None:
-    """Every row of a table that is still there is there, with every column that is still there."""
+    """Assert that every row of a remaining table is still there, with all remaining columns."""
     for name in before.keys() & after.keys():
         assert before[name].keys() <= after[name].keys(), name
         for key, was in before[name].items():
@@ -144,7 +144,7 @@ def assert_survived(before: Rows, after: Rows) -> None:
 
 
 def test_rows_of_every_revision_survive_the_way_to_the_newest_and_back(database: Database) -> None:
-    """Each revision's are put in on the way up, beside those of all before, and looked at from then on."""
+    """Each revision's rows are inserted on the way up, beside all earlier ones, and checked from then on."""
     filled: list[Rows] = []
     for number, revision in enumerate(revisions()):
         go(database, revision)
@@ -165,7 +165,7 @@ def test_rows_of_every_revision_survive_the_way_to_the_newest_and_back(database:
 
 
 def added(before: Rows, after: Rows) -> Rows:
-    """Return the rows that were not there before."""
+    """Return the rows that are new."""
     return {
         name: {key: row for key, row in rows.items() if key not in before.get(name, {})}
         for name, rows in after.items()
@@ -207,7 +207,7 @@ def test_a_revision_that_fails_half_way_leaves_everything_as_it_was(
 
 
 def test_a_migration_does_not_make_everybody_wait_behind_a_backup(postgres_url: str) -> None:
-    """A change of a table waits for its readers, and whoever writes waits behind the change: it gives up soon."""
+    """A schema change waits for readers, and writers queue behind it: it has to give up soon."""
     database, backup = Database(postgres_url), Database(postgres_url)
     go(database, TODAY)
     with backup.engine.begin() as reader:
@@ -232,7 +232,7 @@ def test_a_migration_does_not_make_everybody_wait_behind_a_backup(postgres_url: 
 
 
 def test_a_config_of_a_newer_version_is_read_and_kept(store: Store) -> None:
-    """During an upgrade both run beside each other; a key that only one knows must not stop the other."""
+    """During an upgrade both versions run; a key that only one of them has must not stop the other."""
     from sqlalchemy import update
 
     from shared.store.tables.configuration import PluginConfigRecord

@@ -1,4 +1,4 @@
-"""Who someone is on the tracker, which project something belongs to, the configuration, the clock, the trace."""
+"""People and their matches in the tracker, project mappings, the configuration, the clock, the ticket history."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ADMIN = TrackerPerson(1, "admin", "Admin", None, admin=True)
 
 @pytest.fixture
 def people(store: Store) -> Store:
-    """A store that knows alice, bob and an administrator."""
+    """A store with alice, bob and an administrator."""
     with store.transaction() as tx:
         tx.people.replace_cache([ALICE, BOB, ADMIN])
     return store
@@ -215,7 +215,7 @@ def test_the_database_s_clock_runs_and_is_aware(store: Store) -> None:
 
 
 def unanswered(why: str) -> Notice:
-    """Return a step that has a text of another program as its reason."""
+    """Return a step whose reason is a text from another program."""
     actor = Notice("as_administrator")
     return What.CALL_UNANSWERED(method="GET", path="/issues.json", actor=actor, ms=5, error=written(why))
 

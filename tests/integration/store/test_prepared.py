@@ -1,4 +1,4 @@
-"""Hot statements say, and fail, as they would through SQLAlchemy; PostgreSQL plans each once for a connection."""
+"""Hot statements return and fail as through SQLAlchemy; PostgreSQL plans each only once per connection."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def database(postgres_url: str) -> Iterator[Database]:
 
 
 def said(database: Database, statement: Any, **parameters: Any) -> list[tuple[Any, ...]]:
-    """Return what comes back the second time, when the statement is prepared where anything is."""
+    """Return the result of the second execution, which is a prepared one if anything is prepared."""
     for _ in range(2):
         with database.transaction() as session:
             found = execute_prepared(session, statement, parameters)
@@ -60,7 +60,7 @@ def said(database: Database, statement: Any, **parameters: Any) -> list[tuple[An
 
 
 def prepared_on(database: Database) -> list[str]:
-    """Return what the server keeps for the one connection."""
+    """Return the statements that are prepared on the only connection."""
     with database.transaction() as session:
         return [statement for _, statement in session.execute(NAMES)]
 
@@ -107,7 +107,7 @@ def test_a_row_is_read_by_the_names_of_its_columns(database: Database) -> None:
 
 
 def test_a_parameter_without_a_type_is_a_fault_of_the_statement(database: Database) -> None:
-    """The server would guess one: `false` might come back as a text that is true."""
+    """The server would guess a type: `false` might come back as a text, which is truthy."""
     with pytest.raises(CompileError, match="NullType"), database.transaction() as session:
         execute_prepared(session, select(bindparam("it")), {"it": False})
 
@@ -197,7 +197,7 @@ def test_if_a_transaction_fails_nothing_of_it_stays(database: Database) -> None:
 
 
 def test_connections_that_the_server_has_ended_are_made_anew_all_at_once(postgres_url: str) -> None:
-    """The first who notices spares the others: they are of the same time, and as dead."""
+    """The first failure replaces all connections: they have the same age, and are just as dead."""
     with closing(Database(postgres_url, pool_size=3, prepares=True)) as database:
 
         def ask_by_all() -> None:
@@ -225,7 +225,7 @@ def test_connections_that_the_server_has_ended_are_made_anew_all_at_once(postgre
 def test_if_the_server_knows_it_no_more_one_transaction_fails_and_the_others_go_on_without(
     database: Database, meanwhile: str
 ) -> None:
-    """Somebody's pooler that was not recognised, or a change of a table under way."""
+    """The cause is an unrecognised connection pooler, or a change of a table meanwhile."""
     with database.transaction() as session:
         session.execute(KEPT)
         session.execute(text("INSERT INTO kept VALUES (1)"))
@@ -302,7 +302,7 @@ def test_what_was_planned_for_a_small_table_is_planned_anew_when_it_has_grown(
 
 
 def plan_of(database: Database, statement: Any) -> str:
-    """Return how the server executes a prepared statement."""
+    """Return the server's plan of a prepared statement."""
     with database.transaction() as session:
         return str(session.scalar(text(f"EXPLAIN EXECUTE {HotStatement(statement).name} (7)")))
 
@@ -318,7 +318,7 @@ def test_behind_a_pooler_nothing_is_prepared(postgres_url: str) -> None:
 
 @contextmanager
 def pooled(host: str, port: int) -> Iterator[int]:
-    """Pass connections on as a pooler does: each is told a number that is no server process's."""
+    """Forward connections as a pooler does: each client gets a process number that no server process has."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def pass_on(source: socket.socket, target: socket.socket) -> None:

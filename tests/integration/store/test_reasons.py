@@ -1,4 +1,4 @@
-"""Reasons are kept as codes with their parameters; a text of another program is kept and shown as it is."""
+"""Reasons are stored as codes with parameters; texts from other programs are stored and shown unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is past its retention goes, in small batches; what a guarantee rests on stays, however old it is."""
+"""Expired rows are pruned in small batches; rows that a guarantee needs stay, however old they are."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_everything_old_goes_in_batches_of_a_thousand(
 def test_a_redelivery_after_its_event_was_pruned_creates_nothing_and_turns_no_status_back(
     store: Store, append: Append, prune: Callable[[], int]
 ) -> None:
-    """The delivery ids are known for as long as the events are kept; the ledger and the desired state for ever."""
+    """Delivery ids are kept only as long as their events; the ledger and the desired state are kept permanently."""
     from tests.support.events import stored_event
 
     old, new = append(ticket_event(0), ticket_event(9, of_ticket=ticket(status=5)), ids=["old", "new"])
@@ -149,7 +149,7 @@ def test_create_again_is_refused_where_nothing_is_left_that_would_create_it(
 
 
 def test_sqlite_finds_what_is_open_by_the_small_index_too(store: Store) -> None:
-    """It takes an index of some rows only where the question says literally which."""
+    """SQLite uses a partial index only if the query repeats the index's condition literally."""
     engine, statements = store.database.engine, list[tuple[str, Any]]()
     if engine.dialect.name != "sqlite":
         return  # tests/bench/test_retention.py looks at PostgreSQL's plans

@@ -1,4 +1,4 @@
-"""What the doctor asks of the helpdesk's side, over both databases: who was skipped, and which producers live."""
+"""What the doctor queries about the help desk, over both databases: skipped tickets, and active producers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process that is stopped inside a transaction holds its locks for a while only, and nobody waits for ever."""
+"""A process that stops inside a transaction holds its locks only for a while, and no other waits for ever."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHANGE = text("UPDATE held SET value = value + 1")
 
 @pytest.fixture
 def url(postgres_server: PostgresServer) -> str:
-    """A database with one row that two want to change."""
+    """A database with one row that two transactions want to change."""
     url = postgres_server.create_database(f"stopped_{token_hex(4)}")
     database = Database(url)
     with database.transaction() as session:
@@ -56,7 +56,7 @@ def test_who_waits_for_a_stopped_process_goes_on_and_its_half_done_work_is_undon
         with waiting.transaction() as other:
             other.execute(CHANGE)
         assert SHORT_S / 2 < time.monotonic() - began < 20 * SHORT_S
-        session.execute(CHANGE)  # the process is continued
+        session.execute(CHANGE)  # the stopped process continues
     with waiting.transaction() as other:
         assert value(other) == 1
     with stopped.transaction() as session:
@@ -112,7 +112,7 @@ def test_a_busy_sqlite_file_is_told_from_a_broken_one(
 
 
 def test_threads_of_one_process_take_turns_at_sqlite(tmp_path: Path) -> None:
-    """Each goes on when the one before it ends, and not when SQLite looks again."""
+    """Each thread continues as soon as the one before it has ended, not only when SQLite retries."""
     database = Database(f"sqlite:///{tmp_path}/turns.sqlite3")
     event.listen(
         database.engine, "connect", lambda connection, _: connection.execute("PRAGMA busy_timeout=0")

@@ -1,4 +1,4 @@
-"""The template store: versions, drafts, one active per operation, over SQLite and PostgreSQL."""
+"""The template store: versions, drafts, one active template per operation, over SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def templates(store: Store) -> TemplateStore:
 
 
 def active(store: Store) -> dict[str, tuple[str, int, str]]:
-    """Return what is in force: operation to (name, version, text)."""
+    """Return the active templates: operation to (name, version, text)."""
     with store.transaction() as tx:
         return {key: (one.name, one.version, one.body) for key, one in tx.templates.active().items()}
 

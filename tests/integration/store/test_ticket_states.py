@@ -1,4 +1,4 @@
-"""A ticket's desired state: the newest snapshot whatever came when, and whether its status is due."""
+"""The newest snapshot is a ticket's desired state in any order of arrival, and decides whether its status is due."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SETTLING = 15.0
 
 
 def fold(store: Store, event_ids: list[int]) -> Desired:
-    """Fold the events in the order given; return what came of it."""
+    """Fold the events in the given order; return the resulting state."""
     with store.transaction() as tx:
         by_id = {row.id: row for row in tx.journal.find(limit=None)}
         for event_id in event_ids:

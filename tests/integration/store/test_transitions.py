@@ -1,4 +1,4 @@
-"""The ledger's table of transitions is what the ledger does, for each event in each state."""
+"""The ledger behaves as its table of transitions says, for each event in each state."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ OTHER = 900
 
 @dataclass(frozen=True)
 class At:
-    """A row, and how an event names it.
+    """A row, and how an event refers to it.
 
     Attributes:
         key: its key.
-        attempt: the attempt that the event names.
-        own: the tracker id that the event names.
+        attempt: the attempt in the event.
+        own: the tracker id in the event.
     """
 
     key: int
@@ -56,7 +56,7 @@ class At:
 
     @property
     def new(self) -> int:
-        """A tracker id that no row has."""
+        """A tracker id that no row uses."""
         return self.key + 500
 
 
@@ -65,11 +65,11 @@ Act = Callable[[Book, At], Any]
 
 @dataclass(frozen=True)
 class Case:
-    """How events happen to a row.
+    """How to apply an event to a row.
 
     Attributes:
-        act: lets it happen; true if the ledger says that it changed the row.
-        given: what else the row has, so that the guards hold.
+        act: applies it; true if the ledger reports that it changed the row.
+        given: further values of the row that make the guards hold.
     """
 
     act: Act
@@ -90,7 +90,7 @@ def ticket_of(book: Book) -> int:
 
 
 def _read_attempt(book: Book, at: At) -> int:
-    """Return what was read: the row's attempt, or another one where the event is to be of another."""
+    """Return the row's attempt as if read before, or a different one if the event belongs to another attempt."""
     row = book.get(at.key)
     return row.attempt + at.attempt - 1 if row else 0
 
@@ -170,7 +170,7 @@ VERDICTS: dict[LedgerEvent, Judge] = {
     E.PERSON_ADOPTS: lambda v, _b, row: v.adopt_by_person(have(row), 561),
     E.PERSON_CREATES_AGAIN: lambda v, _b, row: v.create_again(have(row)),
 }
-"""The decisions by which events happen; each begins in the first state that accepts its event, or in this one."""
+"""The decisions that cause events; each starts in its event's first source state, or in that of `BEGINS`."""
 BEGINS: dict[LedgerEvent, LedgerState | None] = {
     E.ANSWER: LedgerState.CLAIMED,
     E.LATE_ANSWER: LedgerState.LINKED,
@@ -188,9 +188,9 @@ BROKEN: dict[Guard, dict[str, Any]] = {
     Guard.THIS_ATTEMPT: {"attempt": 2},
     Guard.NOT_TAKEN: {"other_has": True},
 }
-"""What breaks each guard."""
+"""For each guard, the values that make it fail."""
 ELSEWHERE = {Guard.NEWEST, Guard.CURRENT, Guard.NOT_RESTORED, Guard.ADOPTED, Guard.CREATED}
-"""Those of a claim are broken in the tests of claims; of the last two one holds, and the rows differ in it."""
+"""Tests of claims cover the first three; of the last two one always holds, and it selects the table's row."""
 
 
 def have(row: LedgerRow | None) -> LedgerRow:
@@ -199,7 +199,7 @@ def have(row: LedgerRow | None) -> LedgerRow:
 
 
 def put(book: Book, state: LedgerState | None, **given: Any) -> At:
-    """Bring a new row into a state, with a tracker id, its lease running; there is none if the state is None."""
+    """Bring a new row into a state, with a tracker id and an active lease; None creates no row."""
     at = At(given.pop("key", 1), given.pop("attempt", 1), given.pop("own", 61))
     if given.pop("other_has", False):
         other = book.in_state(LedgerState.LINKED, OTHER, at.new)
@@ -219,7 +219,7 @@ def whole(book: Book, key: int = 1) -> dict[str, Any] | None:
 
 
 class Watched:
-    """What decisions do to events, in the words of the table."""
+    """Records what decisions do to events, in the terms of the table."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.done: list[InJournal] = []
@@ -323,5 +323,5 @@ def test_a_verdict_does_to_events_and_tells_what_the_table_says(
         VERDICTS[event](Decisions(tx, book.kind, tell, PluginConfig()), book, tx.ledger(book.kind).lock(1))
     assert book.row().state == row.target
     assert watched.done == list(row.journal)
-    expected = () if row.notices == CREATED else row.notices  # what was created is told by who created it
+    expected = () if row.notices == CREATED else row.notices  # a creation is reported by whoever made it
     assert tuple(told) == expected

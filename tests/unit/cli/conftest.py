@@ -1,4 +1,4 @@
-"""A command line over a migrated SQLite file, with a broker in memory and an environment of its own."""
+"""A command line over a migrated SQLite file, with its own environment, a fake Redis and recorded notifications."""
 
 from __future__ import annotations
 
@@ -30,36 +30,36 @@ SECRET = "whsec_" + "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0"
 
 @dataclass
 class Shell:
-    """Types commands as a person would.
+    """A shell that runs commands as a person would.
 
     Attributes:
-        store: what the commands work on.
-        notified: tickets that were notified.
+        store: the store that the commands use.
+        notified: ids of the notified tickets.
     """
 
     store: Store
     notified: list[int]
 
     def type(self, *arguments: str, stdin: str | bytes | None = None) -> Result:
-        """Run a command."""
+        """Run a command and return its result."""
         return CliRunner().invoke(app, list(arguments), input=stdin)
 
     def do(self, *arguments: str, stdin: str | bytes | None = None) -> str:
-        """Run a command that succeeds; return its output."""
+        """Run a command, which must succeed; return its output."""
         result = self.type(*arguments, stdin=stdin)
         assert result.exit_code == 0, result.output
         return result.stdout
 
     def ask(self, *arguments: str) -> Any:
-        """Run a command with --json; return its document."""
+        """Run a command with --json; return the parsed document."""
         return json.loads(self.do(*arguments, "--json"))
 
     def ask_stdin(self, *arguments: str, stdin: str) -> Any:
-        """Run a command with --json that reads standard input; return its document."""
+        """Run a command with --json and this standard input; return the parsed document."""
         return json.loads(self.do(*arguments, "--json", stdin=stdin))
 
     def fail(self, *arguments: str, code: int = 1, stdin: str | None = None) -> str:
-        """Run a command that fails; return its complaint, which is no traceback and leaves stdout empty."""
+        """Run a command, which must fail without a traceback and with an empty stdout; return its stderr."""
         result = self.type(*arguments, stdin=stdin)
         assert result.exit_code == code, result.output
         assert result.stdout == ""
@@ -73,7 +73,7 @@ class Shell:
             return [one.event_id for one in tx.journal.append(deliveries, datetime.now(UTC))]
 
     def end(self, event_ids: list[int], state: EventState, reason: str | Notice) -> None:
-        """Let events end as a worker does, their snapshots folded into the ticket's."""
+        """End events as a worker does, and fold their snapshots into the ticket's desired state."""
         from tests.support.events import stored_event
 
         with self.store.transaction() as tx:
@@ -83,18 +83,18 @@ class Shell:
             tx.journal.end(event_ids, state, written(reason) if isinstance(reason, str) else reason)
 
     def skip(self, event_ids: list[int]) -> None:
-        """Let events be skipped for want of a link."""
+        """End events as skipped because no mapping exists."""
         self.end(event_ids, EventState.SKIPPED, Reason.NO_LINK())
 
     def states(self) -> dict[int, str]:
-        """Return every event's state."""
+        """Return the state of every event by its id."""
         with self.store.transaction() as tx:
             return {row.id: row.state for row in tx.journal.find(limit=None)}
 
 
 @pytest.fixture
 def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
-    """Return what sets DESKBRIDGE_ variables; none is set but a database in the test's directory."""
+    """Return a function that sets DESKBRIDGE_ variables; only a database in the test's directory is set."""
     for name in os.environ:
         if name.startswith("DESKBRIDGE_"):
             monkeypatch.delenv(name)
@@ -112,7 +112,7 @@ def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[...
 def shell(
     environment: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[Shell]:
-    """Return a shell over a migrated database, whose messages are only noted."""
+    """Return a shell over a migrated database; notifications are only recorded."""
     environment(SECRET_KEYS=Fernet.generate_key().decode(), WEBHOOK_SECRETS=SECRET)
     database = Database(f"sqlite:///{tmp_path}/desk.sqlite3")
     make_tables(database)

@@ -1,4 +1,4 @@
-"""account: who may come in, and whose the tokens are."""
+"""The commands of `account`: who may sign in, and who owns which token."""
 
 from __future__ import annotations
 

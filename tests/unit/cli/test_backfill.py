@@ -1,4 +1,4 @@
-"""mapping export and mapping import: one per ticket survives the move."""
+"""`mapping export` and `mapping import`: each ticket keeps its one issue when an installation moves."""
 
 from __future__ import annotations
 

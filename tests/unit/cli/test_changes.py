@@ -1,4 +1,4 @@
-"""audit list: the audit log at the command line."""
+"""`audit list` shows, filters and exports the audit log."""
 
 from __future__ import annotations
 

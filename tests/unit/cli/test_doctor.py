@@ -1,4 +1,4 @@
-"""doctor, at the command line; what it finds is tested with the doctor itself."""
+"""`doctor` at the command line; its checks are tested with the doctor itself."""
 
 from __future__ import annotations
 

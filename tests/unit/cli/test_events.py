@@ -1,4 +1,4 @@
-"""event list and event replay."""
+"""`event list` and `event replay`."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_replaying_a_state_that_no_event_has_says_so(shell: Shell) -> None:
 
 
 def park(shell: Shell, delivery: str, body: bytes) -> int:
-    """Keep a delivery that an older version could not read."""
+    """Store a delivery that could not be read."""
     with shell.store.transaction() as tx:
         tx.journal.park(delivery, "glpi/ticket-task", body, [("item.state", Invalid.FIELD_REQUIRED())])
         return tx.journal.unreadable()[-1].id

@@ -1,4 +1,4 @@
-"""Whatever goes wrong: one line on standard error, an exit code of the contract, never a traceback or a secret."""
+"""Every failure is one line on standard error with a documented exit code, without a traceback or a secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every command that has --json prints one document also when it fails: {"error": {code, params, message}}."""
+"""Every command with --json prints one document even if it fails: {"error": {code, params, message}}."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ WITH_JSON = dict(commands(typer.main.get_command(app)))
 
 
 def typed(name: str) -> list[str]:
-    """Return a command as it is typed, with whatever it needs."""
+    """Return the words of a command with its required arguments and options."""
     line = name.split()
     for option in WITH_JSON[name].params:
         if option.required:
@@ -125,14 +125,14 @@ def test_a_fault_of_ours_and_an_interruption_are_documents(
 
 
 def code_of(database: Database, statement: str, **values: object) -> str:
-    """Return the code of why a statement fails."""
+    """Return the code of the error with which a statement fails."""
     with pytest.raises(OperationalError) as failed, database.engine.connect() as connection:
         connection.execute(text(statement), values)
     return why(failed.value).code
 
 
 def test_a_table_that_is_missing_is_told_by_the_databases_code_and_no_word_of_it(tmp_path: Path) -> None:
-    """SQLite has one code for every statement that it refuses: where every table is there, it is for something else."""
+    """SQLite has one code for every refused statement: if every table exists, the cause is something else."""
     database = Database(f"sqlite:///{tmp_path}/x.sqlite3")
     missing = "SELECT * FROM no_such_table"
     assert code_of(database, missing) == SystemRefusal.DATABASE_NOT_MIGRATED

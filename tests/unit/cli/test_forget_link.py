@@ -1,4 +1,4 @@
-"""ticket forget: one link is forgotten, what that means is said first, and what is under way is not touched."""
+"""`ticket forget` removes one link after explaining the consequences, and refuses while a creation is under way."""
 
 from __future__ import annotations
 

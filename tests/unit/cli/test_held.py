@@ -1,4 +1,4 @@
-"""hold list and hold resolve: what waits for a person, and the person's verdict."""
+"""`hold list` and `hold resolve`: creations on hold and a person's decisions about them."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def claim(kind: Kind, key: int, event_id: int = 1) -> Claim:
 
 
 def hold(shell: Shell, kind: Kind, key: int, event_id: int = 1, candidates: tuple[int, ...] = ()) -> None:
-    """Let something wait for a person."""
+    """Put a creation on hold."""
     with shell.store.transaction() as tx:
         tx.ledger(kind).claim(claim(kind, key, event_id), 20)
         tx.ledger(kind).hold(key, None, written("no verdict"), candidates)
 
 
 def link(shell: Shell, kind: Kind, key: int, tracker_id: int, event_id: int = 1) -> None:
-    """Let something have been created."""
+    """Create a ledger row with a link."""
     with shell.store.transaction() as tx:
         attempt = tx.ledger(kind).claim(claim(kind, key, event_id), 20)
         assert attempt

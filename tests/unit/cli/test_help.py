@@ -1,4 +1,4 @@
-"""`--help` explains every command, quickly, and without any environment."""
+"""`--help` explains every command, starts quickly and needs no environment."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_the_list_of_commands_is_sorted_by_task_and_shows_every_sentence() -> No
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_example_is_safe_to_paste(command: str) -> None:
-    """It overwrites no secret, confirms nothing unasked, and holds nothing that a shell takes for a redirection."""
+    """It overwrites no secret, skips no confirmation, and contains nothing that a shell treats as a redirection."""
     one = PROGRAM
     for name in command.split():
         one = one.commands[name]

@@ -1,4 +1,4 @@
-"""mapping import with the tables of plugin 1.x: nothing is created again after the change."""
+"""`mapping import` takes over the tables of plugin 1.x, so that nothing is created again."""
 
 from __future__ import annotations
 

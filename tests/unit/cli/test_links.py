@@ -1,4 +1,4 @@
-"""mapping add, remove and list, and the replay of what waited for a link."""
+"""`mapping add`, `remove` and `list`, and the replay of events that were skipped without a mapping."""
 
 from __future__ import annotations
 

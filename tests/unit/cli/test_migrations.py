@@ -1,4 +1,4 @@
-"""The revisions make exactly the tables of the models, on both databases."""
+"""The migrations create exactly the tables of the models, on both databases."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from shared.store.tables.schema import HEAD, require_current
 
 
 def differences(database: Database) -> list[object]:
-    """Return what autogenerate would change."""
+    """Return the changes that autogenerate would make."""
     with database.engine.connect() as connection:
         found: list[object] = compare_metadata(MigrationContext.configure(connection), TABLES)
         return found

@@ -1,4 +1,4 @@
-"""notifications: addresses come from standard input, and are never printed."""
+"""The commands of `notification` read addresses from standard input and never print them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.unit.cli.conftest import Shell
 
 @pytest.fixture
 def key(environment: Callable[..., None]) -> str:
-    """What the addresses are encrypted with."""
+    """The key that encrypts the addresses."""
     made = Fernet.generate_key().decode()
     environment(SECRET_KEYS=made)
     return made

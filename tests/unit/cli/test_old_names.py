@@ -1,4 +1,4 @@
-"""The names that commands had in the previous release still work, and are not shown."""
+"""The commands' names of the previous release still work, but are hidden."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NEW = {
     "knowledge validate": "article check",
     "install-units": "systemd install",
 }
-"""Old name to new; `recover` became two commands."""
+"""Maps old names to new ones; `recover` became two commands."""
 
 PROGRAM: Any = typer.main.get_command(app)
 

@@ -1,4 +1,4 @@
-"""Times and counts in words."""
+"""Times and counts are shown in words, and text from outside cannot control a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""user map and metadata sync."""
+"""`user map`, `user list` and `metadata sync`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ LISTS = {
 
 
 class FakeTracker(TrackerClient):
-    """A tracker whose users may change; may fail at an offset, and may change its list while it is read."""
+    """A tracker whose users may change, also while they are read, and which may fail at an offset."""
 
     def __init__(self, users: list[dict[str, Any]]) -> None:
         super().__init__(Target("http://tracker.invalid", SecretStr("key")))
@@ -74,14 +74,14 @@ class FakeTracker(TrackerClient):
 
 @pytest.fixture
 def tracker(monkeypatch: pytest.MonkeyPatch) -> FakeTracker:
-    """Return the tracker that commands are connected to."""
+    """Return the fake tracker to which commands connect."""
     fake = FakeTracker([user(number) for number in range(1, 251)])
     monkeypatch.setattr(Connector, "connect", lambda _self: (PluginConfig(), fake))
     return fake
 
 
 def cached(shell: Shell) -> dict[int, TrackerPerson]:
-    """Return the cache of tracker users."""
+    """Return the cached tracker users by their id."""
     with shell.store.transaction() as tx:
         return {person.tracker_user_id: person for person in tx.people.cached()}
 

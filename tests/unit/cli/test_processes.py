@@ -1,4 +1,4 @@
-"""producer, console, worker, beat: what they check and what they start."""
+"""The commands `producer`, `console`, `worker` and `beat`: what they check and what they start."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.unit.cli.conftest import Shell
 
 @pytest.fixture(autouse=True)
 def begun_anew(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Return with what the process would have been replaced."""
+    """Return the list of programs, with their environment, that would have replaced the process."""
     found: list[Any] = []
 
     def begin(_path: str, arguments: list[str], environ: dict[str, str]) -> None:
@@ -26,14 +26,14 @@ def begun_anew(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 @pytest.fixture
 def keyless(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    """Return a shell whose environment holds nothing that the producer must not have."""
+    """Return a shell whose environment has none of the secrets that the producer must not have."""
     monkeypatch.delenv("DESKBRIDGE_SECRET_KEYS")
     return shell
 
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Return what was started instead of starting it."""
+    """Return the list of what would have been started."""
     found: list[Any] = []
     monkeypatch.setattr("os.execv", lambda path, arguments: found.append((path, arguments)))
     monkeypatch.setattr("signal.signal", lambda *_: None)

@@ -1,4 +1,4 @@
-"""project create, over a mock Redmine."""
+"""`project create` and `mapping add`, over a mock Redmine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LAB = ("--name", "Lab 🧪", "--identifier", "LAB")
 
 @pytest.fixture
 def tracker(shell: Shell) -> Iterator[StandIn]:
-    """A mock Redmine that the shell's deskbridge is set up for."""
+    """A mock Redmine to which the shell's deskbridge is connected."""
     with StandIn(in_process=True) as stand_in:
         shell.do("config", "set", f"base_url={stand_in.base_url}")
         shell.do("config", "set-api-key", stdin=stand_in.api_key)

@@ -1,4 +1,4 @@
-"""send: validated locally, signed, in batches, safe to repeat. The producer is its own code, without a socket."""
+"""`event send` validates locally, signs, batches and can be repeated; the producer is real code without a socket."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.unit.cli.conftest import SECRET, Shell
 
 
 class FakeProducer:
-    """Takes what `event send` posts: the producer's verification, validation and journal."""
+    """Receives the posts of `event send` with the producer's verification, validation and journal."""
 
     def __init__(self, shell: Shell) -> None:
         self.shell = shell
@@ -63,14 +63,14 @@ class FakeProducer:
 
 @pytest.fixture
 def producer(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> FakeProducer:
-    """Return the producer that `event send` reaches."""
+    """Return the fake producer that `event send` reaches."""
     fake = FakeProducer(shell)
     monkeypatch.setattr(requests.Session, "post", lambda *args, **kwargs: fake.post(*args, **kwargs))
     return fake
 
 
 def lines(*events: Any) -> str:
-    """Return JSON lines."""
+    """Return events as JSON lines."""
     return "\n".join(json.dumps(event) for event in events) + "\n"
 
 

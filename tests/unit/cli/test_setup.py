@@ -1,4 +1,4 @@
-"""migrate, secret, config."""
+"""The commands that set up an installation: `migrate`, `secret` and `config`."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_another_tracker_starts_with_nothing_known_of_the_old_one(shell: Shell) 
 
 
 def fill(shell: Shell) -> None:
-    """Fill the cache of the tracker's metadata."""
+    """Fill the metadata cache."""
     kinds = MetadataKind
     with shell.store.transaction() as tx:
         tx.metadata.put(

@@ -1,4 +1,4 @@
-"""deskbridge template …: kept, tried, put in force; faults with line and column."""
+"""The commands of `template` save, preview and activate templates, and report faults with line and column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ticket history: one ticket's story, for programs and for a person who has never seen the code."""
+"""`ticket history` tells a ticket's story to programs and to people who do not know the code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.unit.cli.test_held import hold, link
 
 
 def told(shell: Shell, ticket_id: int = 4711) -> str:
-    """Return what `ticket history` prints, on one line."""
+    """Return the output of `ticket history` on one line."""
     return " ".join(shell.do("ticket", "history", str(ticket_id)).split())
 
 

@@ -1,4 +1,4 @@
-"""systemd install: what is written for systemd, for whom, and what is left alone."""
+"""`systemd install`: which files it writes, with which owners, and what it leaves alone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNITS = (
 
 @pytest.fixture
 def venv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A venv that holds deskbridge, where units may see it; whoever asks is root."""
+    """A venv with deskbridge in a place that units can read; the caller counts as root."""
     made = tmp_path / "srv" / "bridge-1.0"
     (made / "bin").mkdir(parents=True)
     (made / "bin" / "deskbridge").touch()
@@ -147,7 +147,7 @@ def test_where_systemd_does_not_run_nothing_is_written(
 
 @pytest.mark.promise("SEC-70")
 def test_no_unit_runs_as_root_or_in_a_shell(venv: Path, tmp_path: Path) -> None:
-    """What root does must not follow from what another account can write."""
+    """Otherwise files that another account can write could decide what root does."""
     found = {str(one.path.relative_to(tmp_path)): one.text for one in planned(venv, tmp_path)}
     services = {name: text for name, text in found.items() if name.endswith(".service")}
     assert len(services) == len(UNITS)

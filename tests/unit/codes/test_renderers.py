@@ -1,4 +1,4 @@
-"""Every code comes out of all that shows codes: tables, pages, `--json`, the API's problems, log lines, the doctor."""
+"""Everything that shows codes can show every code: tables, pages, `--json`, API problems, log lines, the doctor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every code is said in English, wherever it comes up; what this version does not know stays readable."""
+"""Every code has an English sentence that fits all its uses, and codes of other versions stay readable."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_stored_code_finds_its_sentence() -> None:
 
 
 def made(path: Path) -> Iterator[tuple[str, int, Code, set[str], bool]]:
-    """Yield every place that makes a Notice: file, line, code, names of parameters, whether there may be more."""
+    """Yield each place that makes a Notice: file, line, code, parameter names, and whether there may be more."""
     enumerations = {subject.__name__: subject for subject in subjects()}
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):

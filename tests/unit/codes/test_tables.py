@@ -1,4 +1,4 @@
-"""Codes that come out of a table are given what their sentences need: each entry is called once, with real values."""
+"""Codes from a table get the parameters that their sentences need: each entry is called once, with real values."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_a_code_that_the_program_makes_without_what_it_needs_fails_its_test(
 
 
 def test_a_table_holds_codes_alone() -> None:
-    """What is called above is what the program calls."""
+    """So the program calls the same codes as the tests above."""
     for table in (linking.NOT_CACHED, doctor.GONE, custom_field_hints.WANTED, addresses.NETWORKS):
         assert all(isinstance(code, Code) for code in table.values())
     assert all(isinstance(kind.code, Code) for kind in kinds(errors.TrackerError))

@@ -1,4 +1,4 @@
-"""Hints: what a refusal means, told from the payload and the cache alone."""
+"""Hints explain a refusal from the payload and the metadata cache alone."""
 
 from __future__ import annotations
 
@@ -327,7 +327,7 @@ def test_every_hint_has_a_record_and_comes_up() -> None:
     refused |= {one.why.code for one in explain(TIME, sent, usable_elsewhere, 422)}
     by_the_worker = {
         Hint.DEFAULT_ROLE_GONE
-    }  # of nothing that is sent: tests/failures/test_the_steps_of_records.py
+    }  # not about a payload; see tests/failures/test_the_steps_of_records.py
     assert set(Hint) - refused == by_the_worker
 
 

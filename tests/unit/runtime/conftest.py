@@ -1,4 +1,4 @@
-"""The stage of every test of the worker's runtime."""
+"""The fixture `stage` of the tests of the worker's runtime."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers before a tracker that answers so many calls at once, simulated: how many calls the workers make at once."""
+"""A simulation of how many concurrent calls workers make to a tracker with limited capacity."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ TIMEOUT_S = 5.0
 
 
 class Simulation:
-    """A backlog that never ends, worked off through the concurrency limits of some workers.
+    """An endless backlog that several workers process within their concurrency limits.
 
     Args:
-        servers: calls that the tracker answers at once; the others queue.
-        service_s: what the tracker takes for a call, by operation; each is as likely.
-        network_s: what a call takes beside that.
-        workers: how many.
-        ceiling: calls that each of them can make at once.
-        jitter: how different calls are (sigma of a lognormal distribution).
+        servers: calls that the tracker answers concurrently; the others queue.
+        service_s: seconds that the tracker needs per call, by operation; all are equally likely.
+        network_s: additional seconds of each call on the network.
+        workers: number of workers.
+        ceiling: maximum number of concurrent calls of each worker.
+        jitter: variation of the calls' durations (sigma of a lognormal distribution).
 
     Attributes:
-        limits: one of each worker.
-        answered: calls that were answered in the last run.
-        is_away: whether each call times out.
+        limits: the concurrency limit of each worker.
+        answered: number of calls answered in the last run.
+        is_away: whether every call times out.
         is_backlog: whether there are more calls to make than the limits allow.
-        slowness: what calls take, as a multiple.
+        slowness: factor by which calls take longer.
     """
 
     def __init__(
@@ -54,15 +54,15 @@ class Simulation:
 
     @property
     def size(self) -> int:
-        """The calls that all workers may make at once, beside probes."""
+        """The concurrent calls that all workers may make, without probes."""
         return sum(one.current.size for one in self.limits)
 
     def now_answers(self, servers: int) -> None:
-        """Have the tracker answer another number of calls at once."""
+        """Change the number of calls that the tracker answers concurrently."""
         self._free = sorted((self._free + [self.now] * servers)[-servers:])
 
     def run(self, seconds: float) -> float:
-        """Let time pass; return how many calls the limits allowed on average."""
+        """Simulate so many seconds; return how many concurrent calls the limits allowed on average."""
         area, began, ends = 0.0, self.now, self.now + seconds
         self.answered = 0
         sizes = [self._begin(worker) for worker in range(len(self.limits))]
@@ -82,14 +82,14 @@ class Simulation:
         return area / (ends - began)
 
     def run_until_answered(self, calls: int) -> None:
-        """Let time pass until so many calls were answered."""
+        """Simulate until so many calls have been answered."""
         answered = 0
         while answered < calls:
             self.run(0.05)
             answered += self.answered
 
     def _begin(self, worker: int) -> int:
-        """Begin the calls that a worker may make; return how many it may make at once."""
+        """Start the calls that a worker may make; return how many concurrent calls it may make."""
         limit = self.limits[worker]
         size = limit.size
         while self._under_way[worker] < (size if self.is_backlog else 1):

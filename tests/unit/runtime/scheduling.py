@@ -1,4 +1,4 @@
-"""A scheduler whose tickets ask stand-ins of the database and of Redis, and what became of its tickets."""
+"""Schedulers over stand-ins for the database and Redis, and the results of their tickets."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ PATIENCE_S = 60.0
 
 
 class Hang:
-    """Something that hangs until it is let go.
+    """A function that hangs until it is released.
 
     Attributes:
-        hangs: set once it does.
-        goes_on: lets it go.
+        hangs: set when it starts to hang.
+        goes_on: set it to release the function.
     """
 
     def __init__(self) -> None:
@@ -37,10 +37,10 @@ class Hang:
 
 
 class Ping(RedisOp[int]):
-    """One round trip to Redis for all that ask; it answers ten times the ticket's id.
+    """A Redis operation, one round trip for a whole batch; it returns ten times the ticket's id.
 
     Attributes:
-        groups: the tickets of each round trip.
+        groups: tickets of each round trip.
     """
 
     groups: list[list[int]]
@@ -55,16 +55,16 @@ class Ping(RedisOp[int]):
 
 
 class Enter(Ping, Admission[int]):
-    """The same, to be let in."""
+    """The same, as the request to admit a ticket."""
 
 
 class Write(DbOp[int]):
-    """Writes a ticket's id into the database, and returns ten times the id.
+    """A database operation that writes a ticket's id and returns ten times the id.
 
     Args:
         database: the database.
         ticket_id: the ticket.
-        fails: when it does: "", "always", or "with others" (in every transaction that others may share).
+        fails: when it fails: "" (never), "always", or "with others" (in any transaction that others may share).
     """
 
     def __init__(self, database: Database, ticket_id: int, *, fails: str = "") -> None:
@@ -86,29 +86,29 @@ class Write(DbOp[int]):
 
 
 class Read(Write):
-    """The same, in the lane for reading."""
+    """The same, in the read lane."""
 
     lane = "read"
 
 
 class Claim(Write):
-    """The same, after all others of its transaction."""
+    """The same, executed after all other operations of its transaction."""
 
     order = 1
 
 
 class LinkAndClaim(Write):
-    """The same, in two parts of which each may fail for the other."""
+    """The same, in two parts, each of which may make the other fail."""
 
     splits = True
 
 
 class Database:
-    """Stands for the store.
+    """A stand-in for the store.
 
     Attributes:
-        transactions: the tickets of each transaction that was committed.
-        threads: the threads in which operations were executed, without their numbers.
+        transactions: tickets of each committed transaction.
+        threads: names of the threads that executed operations, without their numbers.
     """
 
     def __init__(self) -> None:
@@ -127,11 +127,11 @@ class Database:
 
 
 class Stage:
-    """Schedulers, their database, and what became of their tickets.
+    """Schedulers, their database, and the results of their tickets.
 
     Attributes:
-        ended: by ticket, the result of its workflow, or the class of its error.
-        given_up: set once a scheduler gave its process up.
+        ended: result of each ticket's workflow, or the class of its error.
+        given_up: set when a scheduler has given up its process.
     """
 
     def __init__(self) -> None:
@@ -144,7 +144,7 @@ class Stage:
     def scheduler(
         self, begin: Begin, calls: int = 4, limit: Limit | None = None, *, is_limited: bool = False
     ) -> Scheduler:
-        """Return a scheduler that does not work yet."""
+        """Return a scheduler that is not started yet."""
         made = Scheduler(begin, calls, self.given_up.set, limit, is_limited=is_limited)
         self._made.append(made)
         return made
@@ -152,7 +152,7 @@ class Stage:
     def started(
         self, begin: Begin, calls: int = 4, limit: Limit | None = None, *, is_limited: bool = False
     ) -> Scheduler:
-        """Return a scheduler that works in a thread of its own."""
+        """Return a scheduler that runs in a separate thread."""
         made = self.scheduler(begin, calls, limit, is_limited=is_limited)
         made.start()
         return made
@@ -160,7 +160,7 @@ class Stage:
     def drive(
         self, begin: Begin, *ticket_ids: int, calls: int = 4, is_limited: bool = False
     ) -> dict[int, Any]:
-        """Drive some tickets to their ends; return what became of each."""
+        """Run tickets to their ends; return the result of each, or the class of its error."""
 
         async def workflow(ticket_id: int) -> None:
             try:

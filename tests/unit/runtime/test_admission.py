@@ -1,4 +1,4 @@
-"""A process that stops, and one that met an outage, starts nothing new; what was begun is brought to its end."""
+"""A process that stops or has met an outage starts nothing new, but completes the calls under way."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def busy() -> TrackerBusy:
 
 
 def test_a_process_that_stops_makes_no_more_calls_and_returns_what_others_are_to_sync(stage: Stage) -> None:
-    """Also not for tickets that are running: a supervisor does not wait for long."""
+    """This includes tickets that are running, because a supervisor does not wait long."""
     is_called, go_on, calls = threading.Event(), threading.Event(), list[int]()
 
     def call(ticket_id: int) -> None:
@@ -53,7 +53,7 @@ def test_a_process_that_stops_makes_no_more_calls_and_returns_what_others_are_to
 
 
 def test_a_process_that_stops_refuses_at_once_what_waits_for_a_call(stage: Stage) -> None:
-    """However long the call takes that it would have waited for."""
+    """It does not matter how long the running call takes."""
     call = Hang()
 
     async def workflow(_ticket_id: int) -> None:
@@ -86,7 +86,7 @@ def test_a_process_that_stops_does_not_wait_for_ever(stage: Stage) -> None:
 def test_an_outage_keeps_every_call_from_beginning_that_is_not_being_made(
     stage: Stage, *, is_claimed: bool
 ) -> None:
-    """Also of tickets that were let in before it, and of those that would be before Redis knows of it."""
+    """This includes tickets admitted before the outage, and those admitted before Redis has recorded it."""
     calls, told, both = list[int](), list[int](), threading.Barrier(2, timeout=PATIENCE_S)
 
     def call(ticket_id: int) -> None:
@@ -115,7 +115,7 @@ def test_an_outage_keeps_every_call_from_beginning_that_is_not_being_made(
 
 
 def test_until_the_ticket_that_met_an_outage_has_ended_no_other_is_let_in(stage: Stage) -> None:
-    """Only then has it told Redis."""
+    """Redis has no record of the outage before that."""
     calls, is_known, opens = list[int](), threading.Event(), threading.Event()
 
     def call(ticket_id: int) -> None:
@@ -146,7 +146,7 @@ def test_until_the_ticket_that_met_an_outage_has_ended_no_other_is_let_in(stage:
 
 
 def test_a_ticket_that_is_let_in_after_an_outage_makes_calls(stage: Stage) -> None:
-    """The probe, too, though others are not let in."""
+    """This also holds for the probe while no other ticket is admitted."""
     calls = list[int]()
 
     def call(ticket_id: int) -> None:
@@ -169,7 +169,7 @@ def test_a_ticket_that_is_let_in_after_an_outage_makes_calls(stage: Stage) -> No
 def test_a_file_that_becomes_free_as_an_outage_is_met_is_held_by_no_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Two that are lost would be all that a process has."""
+    """Two lost file slots would be all that a process has."""
     monkeypatch.setattr(runner, "MOST_FILES", 1)
     admission, may_end = Admission(), threading.Event()
 

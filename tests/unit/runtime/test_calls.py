@@ -1,4 +1,4 @@
-"""Calls: no more at once than may be, each slot given back, and a slow one holds up its own ticket only."""
+"""Calls stay within the limit and release their slots, and a slow call delays only its own ticket."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_no_more_calls_are_made_at_once_than_may_be(stage: Stage) -> None:
 
 @pytest.mark.parametrize("is_limited", [False, True])
 def test_no_more_claims_are_made_than_find_their_call_free_soon(stage: Stage, *, is_limited: bool) -> None:
-    """Their leases run while they wait for others' calls; with a rate limit, a turn may be far off."""
+    """Their leases run while they wait for other calls; with a rate limit, the wait may be long."""
     calling, go_on = threading.Event(), threading.Event()
 
     def call() -> None:
@@ -94,7 +94,7 @@ def test_the_slot_of_a_claim_that_failed_is_given_back(stage: Stage) -> None:
 
 
 def test_what_is_noted_after_a_call_waits_for_no_call(stage: Stage) -> None:
-    """Others may take long."""
+    """Other tickets' calls may take long."""
     is_noted, calls = threading.Event(), threading.Semaphore(0)
 
     async def workflow(ticket_id: int) -> None:
@@ -113,7 +113,7 @@ def test_what_is_noted_after_a_call_waits_for_no_call(stage: Stage) -> None:
 
 
 def test_a_call_begins_once_it_is_claimed_however_slow_redis_is(stage: Stage) -> None:
-    """Its lease runs: a frozen Redis would use it up."""
+    """A frozen Redis would use up the claim's lease."""
     has_begun = threading.Event()
 
     class Slow(Ping):
@@ -131,7 +131,7 @@ def test_a_call_begins_once_it_is_claimed_however_slow_redis_is(stage: Stage) ->
 
 
 def test_a_write_that_failed_with_others_waits_for_no_call(stage: Stage) -> None:
-    """Until what came of a call is in a row, it may get lost."""
+    """The result of a call may get lost until it is stored."""
     is_written = threading.Event()
 
     async def workflow(ticket_id: int) -> bool:

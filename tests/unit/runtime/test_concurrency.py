@@ -1,4 +1,4 @@
-"""How many calls at once: simulated workers before trackers that answer so many at once."""
+"""Simulated workers adapt the number of their concurrent calls to the capacity of the tracker."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from tests.unit.runtime.queueing_tracker import Simulation
 from worker.runtime.concurrency import PROBE_EVERY_S, ConcurrencyLimit
 
 REDMINE = {"POST issues": 0.05, "POST time_entries": 0.02}
-"""Seconds that a call takes at one that was measured; each of its processes does one thing at a time."""
+"""Seconds per call, measured with a real Redmine, whose processes each handle one request at a time."""
 
 MANY = 1000
 
 
 def capacity(servers: int) -> float:
-    """Return the calls per second that so many servers answer, with the simulation's jitter."""
+    """Return how many calls per second so many servers answer, with the simulation's jitter."""
     return servers / (sum(REDMINE.values()) / len(REDMINE) * 1.046)
 
 
@@ -100,11 +100,11 @@ def test_a_tracker_that_takes_longer_or_less_for_everybody_has_its_calls_back_wi
 def test_a_tracker_that_takes_longer_for_everybody_has_its_calls_back_before_the_next_probe(
     workers: int,
 ) -> None:
-    """A sixth of the calls takes as long as all of them did, so they do not queue behind each other."""
+    """With a sixth of the calls, each takes as long as before, so the calls did not queue behind each other."""
     simulation = Simulation(MANY, {"POST issues": 0.02}, workers=workers, ceiling=64 // workers)
     simulation.run(21)
     simulation.slowness = 2.5
-    simulation.run(4)  # the probe that is due
+    simulation.run(4)  # the next probe
     simulation.slowness = 12.5
     simulation.run(14)
     assert simulation.run(10) > 0.9 * 64
@@ -112,7 +112,7 @@ def test_a_tracker_that_takes_longer_for_everybody_has_its_calls_back_before_the
 
 @pytest.mark.slow
 def test_a_busy_machine_does_not_take_the_calls_away_for_long() -> None:
-    """All calls take up to three times as long, for some seconds and by chance."""
+    """Every few seconds, all calls take a different time, up to three times as long."""
     simulation = Simulation(MANY, {"POST issues": 0.02}, workers=2)
     simulation.run(5)
     allowed = 0.0
@@ -166,7 +166,7 @@ def test_a_limit_that_no_call_waits_for_does_not_grow() -> None:
 
 
 def test_calls_that_are_over_in_a_moment_may_wait_for_each_other() -> None:
-    """Nobody notices that they do, and the work that tickets share costs less."""
+    """The wait is too short to notice, and the work that tickets share gets cheaper."""
     simulation = Simulation(1, {"POST issues": 0.0005}, network_s=0.001)
     simulation.run(5)
     assert simulation.run(20) > 10
@@ -207,7 +207,7 @@ def test_a_probe_that_sees_other_operations_alone_does_not_open_the_limit() -> N
             limit.add(operation, seconds)
 
     answer("POST issues", 24, 0.1)
-    while limit.size > 1:  # until a probe
+    while limit.size > 1:  # until the next probe
         answer("POST issues", 1, 0.2)
     while limit.size == 1:
         answer("PUT issues", 1, 0.1)

@@ -1,4 +1,4 @@
-"""Each ticket is synced once at a time, as many at once as there is room for; what ends one ends no other."""
+"""Each ticket has one sync pass at a time, within the process's limits, and an error ends only its own ticket."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from worker.ticket.steps import Workflow
 
 
 def test_each_ticket_s_log_lines_name_it(stage: Stage) -> None:
-    """In the workflow's own steps and in the threads that carry them out; in the threads nothing is left."""
+    """This holds in the workflow and in the threads that execute its steps; afterwards no context is left."""
     said: list[tuple[int, dict[str, Any]]] = []
 
     def say(ticket_id: int) -> None:
@@ -64,7 +64,7 @@ def test_a_ticket_that_is_notified_while_it_is_synced_is_synced_once_more_and_ne
 def test_a_thread_that_hands_tickets_over_waits_while_too_many_wait_and_gets_them_back_at_the_end(
     stage: Stage,
 ) -> None:
-    """So other processes get the messages for which this one has no room."""
+    """So other processes get the messages for which this process has no room."""
     go_on, ended = threading.Event(), list[int]()
 
     async def workflow(ticket_id: int) -> None:
@@ -118,11 +118,11 @@ def test_an_error_that_a_workflow_does_not_handle_ends_it_alone(stage: Stage) ->
 
 
 class Panic(BaseException):
-    """What a library in another language raises when it has failed itself."""
+    """A failure inside a library that is written in another language."""
 
 
 class Panicking(Ping):
-    """The round trip panics."""
+    """A round trip that panics."""
 
     @classmethod
     def execute_many(cls, actions: Any) -> Any:  # noqa: ARG003
@@ -154,7 +154,7 @@ def no_workflow(_ticket_id: int) -> Workflow[Any]:
     [no_workflow, panic_in_the_workflow, panic_in_a_thread, panic_in_a_lane],
 )
 def test_a_scheduler_that_fails_itself_gives_up_its_process(stage: Stage, workflow: Begin) -> None:
-    """Else it would take tickets for ever, and do nothing."""
+    """Otherwise it would accept tickets forever and do nothing."""
     scheduler = stage.started(workflow)
     scheduler.take([1])
     assert stage.given_up.wait(PATIENCE_S)
@@ -179,7 +179,7 @@ def test_what_ends_the_process_is_raised_and_ends_every_workflow(stage: Stage) -
 
 @pytest.mark.parametrize("is_limited", [False, True])
 def test_with_a_rate_limit_a_ticket_begins_once_a_call_is_free(stage: Stage, *, is_limited: bool) -> None:
-    """What it knows would grow old while it waits, and to wait is all that it could do."""
+    """A ticket that starts earlier could only wait, while the data that it has loaded grows old."""
     several, running = threading.Event(), set[int]()
 
     async def workflow(ticket_id: int) -> None:

@@ -1,4 +1,4 @@
-"""What many tickets ask of the database and of Redis is executed together, and the failure of one harms no other."""
+"""Database and Redis operations of many tickets are executed in batches, and a failure affects only its own ticket."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_what_redis_refuses_to_one_of_them_is_its_own_error(stage: Stage) -> Non
 
 
 def test_an_error_of_a_whole_round_trip_is_raised_as_a_copy_in_each_workflow(stage: Stage) -> None:
-    """One error that is raised in many workflows would have the tracebacks of all of them."""
+    """A single error raised in many workflows would collect the tracebacks of all of them."""
     errors = list[BusyLoadingError]()
 
     class Loading(Ping):
@@ -76,7 +76,7 @@ def test_an_error_of_a_whole_round_trip_is_raised_as_a_copy_in_each_workflow(sta
 
 
 def test_a_round_trip_with_too_few_results_is_an_error_of_each(stage: Stage) -> None:
-    """Else the others would wait for ever."""
+    """Otherwise the tickets without a result would wait forever."""
 
     class TooFew(Ping):
         @classmethod
@@ -91,7 +91,7 @@ def test_a_round_trip_with_too_few_results_is_an_error_of_each(stage: Stage) -> 
 
 def test_operations_of_two_kinds_are_two_round_trips_in_one_group(stage: Stage) -> None:
     class Other(Ping):
-        """Another kind."""
+        """Another kind of operation."""
 
     async def workflow(ticket_id: int) -> int:
         return await (Ping if ticket_id % 2 else Other)(ticket_id)
@@ -125,7 +125,7 @@ def test_when_a_group_fails_each_operation_is_executed_alone(stage: Stage) -> No
 
 
 def test_reads_are_a_transaction_of_their_own(stage: Stage) -> None:
-    """What holds them up, as a change of the settings does, holds up no answer and no claim."""
+    """Whatever delays reads, such as a change of the settings, does not delay results or claims."""
 
     async def workflow(ticket_id: int) -> int:
         return await (Write if ticket_id < 3 else Read)(stage.database, ticket_id)
@@ -155,7 +155,7 @@ def test_within_a_group_answers_come_before_claims_and_new_tickets_before_those_
 def test_an_operation_that_failed_alone_is_not_executed_again_unless_the_database_refused_it(
     stage: Stage,
 ) -> None:
-    """What the database refused may have been for a moment."""
+    """The database's refusal may have been temporary."""
     tried = list[int]()
 
     class Tried(Write):
@@ -173,7 +173,7 @@ def test_an_operation_that_failed_alone_is_not_executed_again_unless_the_databas
 
 
 def test_an_answer_with_a_claim_is_always_executed_again_alone(stage: Stage) -> None:
-    """It may have failed for the claim."""
+    """The claim may be the reason why it failed."""
 
     async def workflow(ticket_id: int) -> int:
         return await LinkAndClaim(stage.database, ticket_id, fails="always")
@@ -183,7 +183,7 @@ def test_an_answer_with_a_claim_is_always_executed_again_alone(stage: Stage) -> 
 
 
 def test_an_answer_that_failed_in_a_group_waits_for_no_call(stage: Stage) -> None:
-    """All calls may be slow ones."""
+    """All running calls may be slow."""
     is_linked, order = threading.Event(), list[str]()
 
     async def workflow(ticket_id: int) -> None:
@@ -201,7 +201,7 @@ def test_an_answer_that_failed_in_a_group_waits_for_no_call(stage: Stage) -> Non
 
 
 def test_a_claim_that_failed_with_others_is_made_in_the_thread_of_its_call(stage: Stage) -> None:
-    """Not behind answers that may wait for long."""
+    """So it does not wait behind results, which may take long."""
     executed_in = list[str]()
 
     class Noted(Claim):
@@ -241,7 +241,7 @@ def test_what_came_of_a_call_waits_for_nothing_that_is_read(stage: Stage) -> Non
 
 
 class Held(Read):
-    """Fails with others, and then waits for what somebody holds."""
+    """Fails in a batch, and then waits for a lock that someone else holds."""
 
     is_held: threading.Event
     is_free: threading.Event
@@ -261,7 +261,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> type[Held]:
 def test_what_waits_for_the_settings_alone_keeps_no_claim_and_no_call_waiting(
     stage: Stage, held: type[Held]
 ) -> None:
-    """A person who changes them may hold them for long."""
+    """A person who changes the settings may lock them for long."""
 
     async def workflow(ticket_id: int) -> int:
         if ticket_id < 5:

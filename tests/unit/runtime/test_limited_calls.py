@@ -1,4 +1,4 @@
-"""A scheduler makes no more calls at once than the concurrency limit allows, however many it could make."""
+"""A scheduler makes no more concurrent calls than the concurrency limit allows, even if it has room for more."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CALLERS = 8
 
 
 class Given:
-    """The limit that a test gives."""
+    """A limit that the test sets."""
 
     def __init__(self, size: int) -> None:
         self.size, self.is_wanted = size, threading.Event()
@@ -26,7 +26,7 @@ class Given:
 
 
 class Tracker:
-    """Its calls last until they are let go."""
+    """A tracker whose calls last until the test releases them."""
 
     def __init__(self) -> None:
         self.under_way = 0

@@ -1,4 +1,4 @@
-"""Slots: who waits for one gets it in turn, or gives up when the patience is over."""
+"""A request for a slot gets one within its patience, or gives up and blocks no other request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hangs is noticed, wherever it does; what shows progress may take as long as it does."""
+"""A scheduler detects work that hangs anywhere, but work that shows progress may take any time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.waiting import until
 from tests.unit.runtime.scheduling import PATIENCE_S, Hang, Ping, Read, Stage, Write
 
 SOON_S = 0.3
-"""After so long something counts as stuck in these tests."""
+"""Seconds after which work counts as stuck in these tests."""
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def hang(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hang]:
 
 
 def hanging(stage: Stage, hang: Hang, where: str) -> Begin:
-    """Return workflows that hang at one place."""
+    """Return workflows that hang in the given place."""
 
     class HangingPing(Ping):
         @classmethod
@@ -71,7 +71,7 @@ def hanging(stage: Stage, hang: Hang, where: str) -> Begin:
 
 @pytest.mark.parametrize("where", ["redis", "write", "read", "alone", "call", "workflow"])
 def test_what_hangs_is_noticed_and_what_goes_on_is_not(stage: Stage, hang: Hang, where: str) -> None:
-    """The lock of its ticket is kept as long as it does."""
+    """A ticket that hangs keeps its lock, so it must be noticed."""
     scheduler = stage.started(hanging(stage, hang, where))
     assert scheduler.stuck_since is None
     scheduler.take([1])
@@ -84,7 +84,7 @@ def test_what_hangs_is_noticed_and_what_goes_on_is_not(stage: Stage, hang: Hang,
 
 
 def test_a_function_that_shows_progress_may_take_as_long_as_it_does(stage: Stage, hang: Hang) -> None:
-    """Reading all metadata is many calls, each of which may wait for the rate limit."""
+    """A read of all metadata makes many calls, each of which may wait for the rate limiter."""
     is_over = threading.Event()
 
     def read_all() -> None:

@@ -1,4 +1,4 @@
-"""A seeded mock Redmine for each test: as an object, and on a real socket."""
+"""A seeded mock Redmine for each test, as an object and on a real socket."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deploy.sandbox.tracker.state import Tracker
 
 
 class Api:
-    """Calls the decisions of a tracker without a socket."""
+    """The stand-in's API, called without a socket."""
 
     def __init__(self) -> None:
         self.tracker: Tracker = seeded()
@@ -30,7 +30,7 @@ class Api:
         key: str | None = DEFAULT_KEY,
         **headers: str,
     ) -> tuple[int, Any]:
-        """Status and document (None for an empty body; text where it is no JSON)."""
+        """Return status and document: None for an empty body, text if the body is not JSON."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         sent.setdefault("content-type", "application/json")
         if key is not None:
@@ -46,20 +46,20 @@ class Api:
             return answered.status, answered.body.decode()
 
     def issue(self, *, su: str | None = None, **fields: object) -> tuple[int, Any]:
-        """POST an issue of project 1 with subject S, changed by the fields."""
+        """POST an issue, by default in project 1 and with subject S."""
         return self.send(
             "POST", "/issues.json", {"issue": {"project_id": 1, "subject": "S", **fields}}, su=su
         )
 
     def time(self, *, su: str | None = None, **fields: object) -> tuple[int, Any]:
-        """POST an hour of development on issue 1, changed by the fields."""
+        """POST a time entry, by default an hour of development on issue 1."""
         entry = {"issue_id": 1, "hours": 1, "activity_id": 9, **fields}
         return self.send("POST", "/time_entries.json", {"time_entry": entry}, su=su)
 
 
 @pytest.fixture
 def api() -> Api:
-    """The decisions over fresh data."""
+    """The stand-in's API with fresh data."""
     return Api()
 
 

@@ -1,4 +1,4 @@
-"""Each fault over a real socket: what the client sees, and whether the request took effect."""
+"""Each fault of the stand-in over a real socket: what the client sees, and whether the request took effect."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def call(
     body: object = ISSUE,
     su: str | None = None,
 ) -> tuple[int, bytes, http.client.HTTPMessage]:
-    """One request on a connection of its own."""
+    """Make one request on a separate connection."""
     address = urlsplit(stand_in.base_url)
     headers = {"X-Redmine-API-Key": DEFAULT_KEY, "Content-Type": "application/json"}
     if su:

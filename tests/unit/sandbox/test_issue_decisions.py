@@ -1,4 +1,4 @@
-"""What the stand-in decides about issues: each row was seen on a real Redmine 5.0."""
+"""How the stand-in handles issues; each row was observed on a real Redmine 5.0."""
 
 from __future__ import annotations
 

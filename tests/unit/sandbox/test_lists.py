@@ -1,4 +1,4 @@
-"""The stand-in's lists: pages, orders and filters."""
+"""The stand-in's lists have Redmine's pages, orders and filters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the stand-in decides about time, memberships, projects, keys and bodies."""
+"""How the stand-in handles time entries, memberships, projects, keys and bodies."""
 
 from __future__ import annotations
 

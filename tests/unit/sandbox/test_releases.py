@@ -1,4 +1,4 @@
-"""What the stand-in does as Redmine 6.0 and 6.1, beside 5.0; the contract tests show most of it on real ones, too."""
+"""How the stand-in differs as Redmine 5.0, 6.0 and 6.1; the contract tests show most of it on real ones too."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.unit.sandbox.conftest import Api
 
 @pytest.fixture(params=RELEASES)
 def api_of(request: pytest.FixtureRequest) -> tuple[Api, str]:
-    """The decisions over fresh data, and the version that they are of."""
+    """The stand-in's API with fresh data, and the Redmine version that it imitates."""
     made = Api()
     made.tracker.settings.redmine = request.param
     return made, request.param

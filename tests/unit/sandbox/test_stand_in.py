@@ -1,4 +1,4 @@
-"""The stand-in as a program: its wire, its log, its switches, its state over restarts."""
+"""The stand-in as a program: HTTP, request log, switches, and state that survives restarts."""
 
 from __future__ import annotations
 

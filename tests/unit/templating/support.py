@@ -1,4 +1,4 @@
-"""Small helpers: render one tag or get one fault; how long hypothesis searches."""
+"""Helpers that render one tag or return one fault, and how long hypothesis searches."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ for _name, _examples in {"quick": 60, "long": 20_000}.items():
         _name, max_examples=_examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )
 PROFILE = settings.get_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
-"""Small and fast; HYPOTHESIS_PROFILE=long for a thorough search, of about eight minutes."""
+"""Few examples by default; HYPOTHESIS_PROFILE=long searches thoroughly for about eight minutes."""
 
 PATIENTLY = pytest.mark.timeout(max(300, PROFILE.max_examples // 10))
 """A thorough search may take longer than any other test."""
 
 
 def still() -> float:
-    """A clock that stands still, where a result is expected: a long search's memory is not cleared in 0.5 s."""
+    """Always return the same time, for renderings that must not run out of time during a long search."""
     return 0.0
 
 
@@ -35,7 +35,7 @@ WATCHERS = "config.default_watcher_ids"
 
 
 def context(operation: Operation = Operation.ISSUE_CREATE, **changes: Any) -> dict[str, Any]:
-    """Return the sample context with changes by path, dots written as double underscores."""
+    """Return the sample context with changes by path; double underscores stand for dots."""
     data = sample(operation)
     for path, value in changes.items():
         *parents, last = path.split("__")
@@ -57,12 +57,12 @@ def render(value: object, **changes: Any) -> Rendering:
 
 
 def one(value: object, **changes: Any) -> Any:
-    """Return what became of the field `x`; None where it was pruned."""
+    """Return the rendered value of the field `x`, or None if it was pruned."""
     return render(value, **changes).payload["issue"].get("x")
 
 
 def fault(template: str, engine: Engine = ISSUE, **changes: Any) -> TemplateError:
-    """Return the error of a template that cannot be rendered."""
+    """Return the error of a template, which must not be renderable."""
     with pytest.raises(TemplateError) as caught:
         engine.render(template, context(**changes))
     return caught.value

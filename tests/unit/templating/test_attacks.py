@@ -1,4 +1,4 @@
-"""What is known to break pybars3 when an administrator's text reaches it does not break this engine."""
+"""Templates that are known to break pybars3 do not break this engine."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_a_context_is_never_changed() -> None:
 
 
 class Trap(dict[str, Any]):
-    """A mapping that knows whether it was read."""
+    """A mapping that records whether it was read."""
 
     was_read = False
 
@@ -191,7 +191,7 @@ def test_240_renderings_by_8_threads_do_not_mix_templates_up() -> None:
     def work(thread: int) -> None:
         for number in range(30):
             mark = f"{thread}-{number}"
-            tags = (thread + number) % 10  # other threads compile other programs meanwhile
+            tags = (thread + number) % 10  # so the threads compile different programs
             text = f"{mark} {{{{#if ticket.id}}}}{{{{ticket.id}}}}{{{{/if}}}} {mark}" + "{{ticket.id}}" * tags
             found = engine.render(body(text), data | {"ticket": data["ticket"] | {"id": thread}})
             if found.payload["issue"]["x"] != f"{mark} {thread} {mark}" + str(thread) * tags:

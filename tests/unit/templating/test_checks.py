@@ -1,4 +1,4 @@
-"""A rendered payload is completed, and refused where it cannot be meant."""
+"""A rendered payload is completed, or refused if it cannot be intended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What templates can read: every variable of the contract, nothing secret, and the catalogue made from it."""
+"""Templates can read every variable of the contract and no secret, and the catalogue lists those variables."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def from_event(event: Event, config: PluginConfig, **known: Any) -> Context:
 
 
 def known(part: Any) -> Any:
-    """Return a part of a context without what is null in it."""
+    """Return part of a context without its null values."""
     if isinstance(part, dict):
         return {name: known(value) for name, value in part.items() if value is not None}
     return [known(one) for one in part] if isinstance(part, list) else part

@@ -1,4 +1,4 @@
-"""The default templates give exactly the 1.x bodies (SPEC section 9), whatever the event."""
+"""The default templates produce exactly the 1.x bodies (SPEC section 9) for any event."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ RICH = st.text(max_size=80) | st.lists(
 
 
 def values_of(hint: Any) -> st.SearchStrategy[Any]:
-    """Return any value of a setting's type."""
+    """Return a strategy for any value of a setting's type."""
     if hint == Id:
         return IDS
     origin, within = get_origin(hint) or hint, get_args(hint)
@@ -71,7 +71,7 @@ def values_of(hint: Any) -> st.SearchStrategy[Any]:
 
 HINTS = get_type_hints(PluginConfig, include_extras=True)
 LIMITED = ("base_url", "document_max_mb", "document_refused_types")
-"""The settings that do not take every value of their type."""
+"""Settings that do not accept every value of their type."""
 CONFIGS = st.builds(
     PluginConfig, **{name: values_of(hint) for name, hint in HINTS.items() if name not in LIMITED}
 )
@@ -126,7 +126,7 @@ def rendered(
 
 
 def same(payload: object, body: object) -> bool:
-    """Compare as it is sent: types, and the order of the fields."""
+    """Return whether both are sent identically, including types and the order of the fields."""
     return payload == body and json.dumps(payload) == json.dumps(body)
 
 
@@ -136,7 +136,7 @@ def test_every_setting_of_a_body_is_documented() -> None:
 
 
 class Watched(PluginConfig):
-    """A configuration that notes which settings are read."""
+    """Redmine settings that record which of them are read."""
 
     read: ClassVar[set[str]] = set()
 
@@ -147,7 +147,7 @@ class Watched(PluginConfig):
 
 
 def settings_of_bodies() -> set[str]:
-    """Return the settings that bodies are made of, and not only their texts."""
+    """Return the settings that the 1.x bodies read, except `private_tasks`, which changes only texts."""
     context = sample(Operation.TIME_ENTRY_CREATE)
     Watched.read.clear()
     issue_body(Ticket.model_validate(context["ticket"]), 11, None, Watched())

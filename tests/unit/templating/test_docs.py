@@ -1,4 +1,4 @@
-"""docs/reference/templates.md says what the engine does: its examples, variables, tags and limits."""
+"""The examples, variables, tags and limits of docs/reference/templates.md match the engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAGE = (ROOT / "docs" / "reference" / "templates.md").read_text(encoding="utf-8"
 
 
 def rows(first_cell: str) -> list[list[str]]:
-    """Return the rows of every table whose heading begins with a cell; code without its backquotes."""
+    """Return the rows of every table whose header starts with this cell; code loses its backquotes."""
     found: list[list[str]] = []
     for table in re.findall(rf"\| {re.escape(first_cell)} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", PAGE):
         for line in table.splitlines():

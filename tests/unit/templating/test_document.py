@@ -1,4 +1,4 @@
-"""A template is strict JSON, and a fault is told with its line and column in the text as typed."""
+"""A template is strict JSON, and a fault has the line and the column of the typed text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiled once, within limits, from plain data to a payload whose structure the data cannot change."""
+"""The engine compiles once, keeps its limits, and renders payloads whose structure the data cannot change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every filter and condition, as a table."""
+"""Every filter and condition gives the result in the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The language inside text values, and where its faults are."""
+"""The template language inside text values, and the places of its faults."""
 
 from __future__ import annotations
 

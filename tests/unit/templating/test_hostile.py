@@ -1,4 +1,4 @@
-"""Whatever a template or a context holds: a result, or a TemplateError, and nothing else, soon."""
+"""Any template and any context soon give a result or a TemplateError, and nothing else."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_hostile_texts_give_a_result_or_a_template_error(operation: Any, text: s
 
 
 class Touchy:
-    """Counts as nothing that a template may look into."""
+    """An object that a template must not look into."""
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(name)

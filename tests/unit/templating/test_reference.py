@@ -1,7 +1,7 @@
-"""On the part of the language that both know, templates give what pybars3, the reference, makes of them.
+"""In the part of the language that both support, templates render as in pybars3, the reference.
 
-pybars3 runs what it is given as code, so it gets only templates that this test makes. It has no `{{else}}` in
-`{{#unless}}`: what that branch gives is tested without it.
+pybars3 executes templates as code, so it gets only templates that this test generates. It does not support
+`{{else}}` in `{{#unless}}`, so other tests cover that branch.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def block_of(name: str, path: str, body: str, otherwise: str | None) -> str:
 
 
 def templates(variables: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    """Return texts with tags and conditions of some variables, and conditions in conditions."""
+    """Return a strategy for texts with tags and nested conditions on some variables."""
 
     def conditions(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         condition = st.builds(block_of, st.just("if"), variables, inner, st.none() | inner)
@@ -52,7 +52,7 @@ TEMPLATES = st.lists(templates(VARIABLES) | LOOPS, max_size=4).map("".join)
 
 
 def by_pybars(template: str, data: Any) -> str:
-    from pybars import Compiler  # here, since it makes its grammar whenever it is loaded: half a second
+    from pybars import Compiler  # not at the top, because pybars takes half a second to import
 
     render = Compiler().compile(template)
     sys.modules.pop(render.__module__, None)

@@ -53,7 +53,7 @@ class Metadata(BaseModel):
     related_records: list[RecordId] = []
 
 
-class NotARecord(ValueError):
+class NotAnArticle(ValueError):
     """Text without front matter that can be parsed.
 
     Args:
@@ -67,7 +67,7 @@ class NotARecord(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Article:
     """One knowledge article.
 
     Attributes:
@@ -79,7 +79,7 @@ class Record:
     body: str
 
 
-def parse_record(text: str) -> Record:
+def parse_article(text: str) -> Article:
     """Parse an article.
 
     Raises:
@@ -87,11 +87,11 @@ def parse_record(text: str) -> Record:
     """
     lines = text.removeprefix("\ufeff").removesuffix("\n").split("\n")
     if lines[0].rstrip() != FENCE:
-        raise NotARecord(1, f"expected `{FENCE}`: the front matter comes first")
+        raise NotAnArticle(1, f"expected `{FENCE}`: the front matter comes first")
     end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() == FENCE), None)
     if end is None:
-        raise NotARecord(len(lines), f"the front matter is not closed with `{FENCE}`")
-    return Record(_front_matter("\n".join(lines[1:end])), "\n".join(lines[end + 1 :]).strip())
+        raise NotAnArticle(len(lines), f"the front matter is not closed with `{FENCE}`")
+    return Article(_front_matter("\n".join(lines[1:end])), "\n".join(lines[end + 1 :]).strip())
 
 
 def faults_of(metadata: Mapping[str, Any]) -> list[str]:
@@ -160,13 +160,13 @@ def _front_matter(text: str) -> Mapping[str, Any]:
         found = yaml.load(text, _Loader)  # noqa: S506 (a SafeLoader)
     except yaml.MarkedYAMLError as fault:
         line = fault.problem_mark.line if fault.problem_mark else 0
-        raise NotARecord(line + 2, fault.problem or "not YAML") from None
+        raise NotAnArticle(line + 2, fault.problem or "not YAML") from None
     except yaml.reader.ReaderError as fault:
-        raise NotARecord(
+        raise NotAnArticle(
             text.count("\n", 0, fault.position) + 2, "a character that YAML does not allow"
         ) from None
     except (ValueError, RecursionError) as fault:  # a number such as 0x_; values nested without end
-        raise NotARecord(2, f"not YAML: {type(fault).__name__}") from None
+        raise NotAnArticle(2, f"not YAML: {type(fault).__name__}") from None
     if not isinstance(found, dict):
-        raise NotARecord(2, "expected `key: value` lines")
+        raise NotAnArticle(2, "expected `key: value` lines")
     return found
