@@ -125,24 +125,24 @@ ROWS = (
     Transition(
         LedgerEvent.ANSWER_IN_TIME, (CLAIMED,), LINKED,
         (*OF_ATTEMPT, Guard.LEASE_RUNS, Guard.NOT_TAKEN, Guard.NOT_TWICE),
-        "The tracker named what it created, and no other worker was at the row.",
+        "The tracker returned the id of the new object, and no other worker has changed the row.",
         notices=CREATED,
     ),
     Transition(
         LedgerEvent.ANSWER, (FREE, CLAIMED, IN_DOUBT, LINKED, GONE), LINKED,
         (*OF_ATTEMPT, Guard.NOT_TWICE),
-        "The definite answer to the row's own attempt is true, whatever was concluded without it.",
+        "A clear answer to the row's own attempt is true, whatever was concluded before it came.",
         notices=CREATED,
     ),
     Transition(
         LedgerEvent.ANSWER_WHILE_ON_HOLD, (ON_HOLD,), LINKED,
         (*OF_ATTEMPT, Guard.NOT_TWICE),
-        "The answer decides what a person would have had to.",
+        "The answer decides in place of a person.",
         (InJournal.REOPEN_ON_HOLD,), CREATED,
     ),
     Transition(
         LedgerEvent.LATE_ANSWER, ANY, ON_HOLD, NO_GUARD,
-        "An older attempt created something too, or this row twice, so that a person says which of them counts.",
+        "An older attempt, or this row again, created a second object, so that a person decides which one counts.",
         notices=(What.LATE_AND_TWICE,),
     ),
     Transition(
@@ -157,73 +157,73 @@ ROWS = (
     Transition(
         LedgerEvent.LEASE_OVER, (CLAIMED,), IN_DOUBT,
         (*OF_ATTEMPT, Guard.LEASE_IS_OVER),
-        "Its worker has ended or was stopped, and may have sent the request.",
+        "Its worker has ended or hangs, and may have sent the request.",
     ),
     Transition(
         LedgerEvent.ON_HOLD_BY_POLICY, IN_FLIGHT, ON_HOLD, OF_ATTEMPT,
-        "There was no clear answer, and `in_doubt_policy` has a person decide.",
+        "There was no clear answer, and `in_doubt_policy` leaves the decision to a person.",
         notices=(What.DOUBT_HELD,),
     ),
     Transition(
         LedgerEvent.FOUND, (IN_DOUBT,), LINKED, OF_ATTEMPT,
-        "The search on the tracker found what was sent.",
+        "The search in the tracker found the object.",
         (InJournal.MAKE_DUE,), (What.CREATION_FOUND,),
     ),
     Transition(
         LedgerEvent.ABSENT, (IN_DOUBT,), FREE, OF_ATTEMPT,
-        "The search on the tracker found nothing, so that it may be created, even if its event ended as done.",
+        "The search in the tracker found nothing, so that the object may be created, even if its event ended as done.",
         (InJournal.REOPEN_CAUSE, InJournal.MAKE_DUE, InJournal.DELAY), (What.CREATION_ABSENT,),
     ),
     Transition(
         LedgerEvent.UNDECIDABLE, (IN_DOUBT,), ON_HOLD, OF_ATTEMPT,
-        "The search on the tracker cannot tell whether it was created, or `in_doubt_policy` leaves that to a person.",
+        "The search in the tracker gave no clear result, or `in_doubt_policy` leaves the decision to a person.",
         (InJournal.MAKE_DUE,), (What.FOR_PERSON_TO_SAY,),
     ),
     Transition(
         LedgerEvent.FOUND_AFTER_RESTORE, (IN_DOUBT,), LINKED, OF_ATTEMPT,
-        "The tracker has it from before the backup was restored.",
+        "The search found the object, which was created before the backup was restored.",
         notices=(What.CREATED_BEFORE,),
     ),
     Transition(
         LedgerEvent.ALIKE_AFTER_RESTORE, IN_FLIGHT, ON_HOLD, OF_ATTEMPT,
-        "The tracker has something alike, perhaps from before the backup was restored.",
+        "The search found a similar object, which may have been created before the backup was restored.",
         notices=(What.PERHAPS_CREATED_BEFORE,),
     ),
     Transition(
         LedgerEvent.CANDIDATE_LOST, (ON_HOLD,), ON_HOLD, OF_ATTEMPT,
-        "Another row has one of its candidates, and others are left.",
+        "A candidate belongs to another row, and others are left.",
     ),
     Transition(
         LedgerEvent.LAST_CANDIDATE_LOST, (ON_HOLD,), FREE, OF_ATTEMPT,
-        "Other rows have all of its candidates, so that it was not created.",
+        "All candidates belong to other rows, so that the object was not created.",
         (InJournal.REOPEN_ON_HOLD, InJournal.REOPEN_CAUSE),
     ),
     Transition(
         LedgerEvent.ADOPTION_TAKEN, (FREE, CLAIMED, IN_DOUBT, LINKED, ON_HOLD), IN_DOUBT,
         (*OF_OBJECT, Guard.ADOPTED),
-        "The answer to another row's attempt names the object, so that this row's own is to be searched again.",
+        "The answer to another row's attempt names the adopted object, so that this row's own must be searched again.",
         (InJournal.REOPEN_CAUSE,), (What.OWNER_ANSWERED,),
     ),
     Transition(
         LedgerEvent.ID_GIVEN_AWAY, (FREE, CLAIMED, IN_DOUBT, LINKED, ON_HOLD), GONE,
         (*OF_OBJECT, Guard.CREATED),
-        "The tracker gave the id away again, so that this row's object no longer exists.",
+        "The tracker gave the id to a new object, so that this row's object no longer exists.",
         notices=(What.OWNER_ANSWERED,),
     ),
     Transition(
         LedgerEvent.DELETED, ANY, GONE, OF_OBJECT,
-        "The tracker has the issue no more.",
+        "The issue no longer exists in the tracker.",
         notices=(What.ISSUE_WENT_AWAY,),
     ),
     Transition(
         LedgerEvent.WENT_WITH_ISSUE, ANY, FREE, OF_OBJECT,
-        "The tracker deleted it together with its issue, which is created again.",
+        "The tracker deleted the object together with its issue, which is created again.",
         (InJournal.REOPEN_CAUSE_ALWAYS,),
         (What.TIME_AGAIN, What.TIME_AGAIN_LATER, What.NOTE_AGAIN, What.NOTE_NOT_AGAIN),
     ),
     Transition(
         LedgerEvent.ISSUE_LOST, ANY, ON_HOLD, NO_GUARD,
-        "It was sent to an issue that is no longer its ticket's.",
+        "The object is on an issue that no longer belongs to the ticket.",
         notices=(What.TIME_FOR_PERSON, What.NOTE_FOR_PERSON),
     ),
     Transition(
@@ -233,7 +233,7 @@ ROWS = (
     ),
     Transition(
         LedgerEvent.PERSON_CREATES_AGAIN, FOR_A_PERSON, FREE, NO_GUARD,
-        "A person said that there is no such object, or that it is to be replaced.",
+        "A person decided that there is no such object, or that it must be replaced.",
         (InJournal.REOPEN_ON_HOLD, InJournal.REOPEN_CAUSE_ALWAYS), (What.PERSON_DECIDES,),
     ),
     Transition(
@@ -243,12 +243,12 @@ ROWS = (
     ),
     Transition(
         LedgerEvent.PERSON_FORGETS, (LINKED,), FREE, OF_OBJECT,
-        "A person had the link removed (`deskbridge ticket forget`). The object stays; the next event creates another.",
+        "A person removed the link (`deskbridge ticket forget`). The object stays; the next event creates another one.",
         notices=(What.LINK_FORGOTTEN,),
     ),
     Transition(
         LedgerEvent.TAKEN_OVER, NEW_OR_FREE, LINKED, NO_GUARD,
-        "Another installation had created it (`deskbridge mapping import`).",
+        "Another installation created the object (`deskbridge mapping import`).",
     ),
 )  # fmt: skip
 TRANSITIONS: Mapping[LedgerEvent, Transition] = {row.event: row for row in ROWS}
