@@ -1,19 +1,19 @@
-# What a newcomer needs: `make run` shows it at work, `make test` proves it. `make help` lists the rest.
+# Start here: `make run` forwards sample events, `make test` runs all tests. `make help` lists the other targets.
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 SITE := build/site-tools
 MO := $(patsubst %.po,%.mo,$(wildcard producer/console/languages/*/*.po))
 RUN_FLAGS := $(if $(ONCE),--once,)
-# Test processes, each with a Redis and a PostgreSQL of its own: more than there are cores, since many tests wait.
-# A file's tests share what they start, so a file is one process's; those that take longest come first.
+# Number of test processes, each with its own Redis and PostgreSQL: more than cores, because many tests wait.
+# The tests of a file share their servers, so each file runs in one process; the slowest files run first.
 JOBS ?= 4
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
-# What they write for a moment goes into memory, where there is enough of it.
+# Temporary files go into memory if there is enough of it.
 MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }')
 test test-quick: export TMPDIR := $(or $(MEMORY),$(TMPDIR),/tmp)
 COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes
-# Whatever the shell says, keep compiled files: the tests start a hundred processes.
+# Keep compiled files, whatever the shell's setting: the tests start a hundred processes.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -22,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-install: $(STAMP) $(MO) ## The venv .venv with everything for use and tests
+install: $(STAMP) $(MO) ## Install everything for use and tests into .venv
 
 $(STAMP): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11 ..."; exit 1; }
@@ -35,43 +35,43 @@ $(STAMP): pyproject.toml requirements.lock
 %.mo: %.po | $(STAMP)
 	@$(BIN)/python -c 'import setup; setup.compile_languages()'
 
-run: install ## Forward sample events on this machine and show what became of each (ONCE=1: end after the table)
+run: install ## Forward sample events on this machine and show their results (ONCE=1: exit after the table)
 	@$(BIN)/python -m deploy.embedded run $(RUN_FLAGS)
 
-test: install ## The whole test suite, on a real Redis and a real PostgreSQL that it starts itself
+test: install ## Run the whole test suite, on a real Redis and PostgreSQL that it starts itself
 	@$(PYTEST)
 
-# they wait for nothing, so more processes than cores would only load everything once more
+# unit tests do not wait, so more processes than cores would not help
 test-quick: JOBS := auto
-test-quick: install ## The unit tests: what is decided, without a database or a process
+test-quick: install ## Run the unit tests, without a database or other processes
 	@$(PYTEST) -m "not slow" tests/unit
 
-test-wheel: install ## The wheel alone, in a venv of its own with the run-time lock, forwards an event (downloads)
+test-wheel: install ## Install the wheel alone into a new venv, with the run-time lock, and forward an event (downloads)
 	@$(BIN)/python -m pytest -m wheel tests/deployment
 
-test-deploy: install ## What it is deployed with (Debian, root; downloads): systemd, containers, upgrade, alerts, site, wheel, chart (or DEPLOYED=release)
+test-deploy: install ## Test each way to deploy (Debian, root; downloads): systemd, containers, upgrade, alerts, site, wheel, chart (or DEPLOYED=release)
 	@tests/deployment/run $(DEPLOYED)
 
-test-ha: install ## Servers that fail: nginx, pgbouncer, PostgreSQL, Sentinel, RabbitMQ (Debian; downloads; minutes each)
+test-ha: install ## Test failures of nginx, pgbouncer, PostgreSQL, Sentinel, RabbitMQ (Debian; downloads; minutes each)
 	@$(BIN)/python -m pytest -m ha -n 0 tests/deployment
 
-test-browser: install ## The console in Debian's chromium (apt install chromium-headless-shell): journeys, accessibility
+test-browser: install ## Test the console in Debian's chromium (apt install chromium-headless-shell): journeys, accessibility
 	@$(BIN)/python -m pytest -o addopts="-ra --strict-markers --strict-config" -n 2 --dist worksteal tests/browser --browser chromium
 
-pictures: install ## Take the pictures of README.md and docs/reference/console-pages.md again, of a real run (chromium-headless-shell)
+pictures: install ## Take the screenshots of README.md and docs/reference/console-pages.md from a real run (chromium-headless-shell)
 	@DESKBRIDGE_TEST_PICTURES=docs/pictures $(BIN)/python -m pytest -o addopts="-ra" tests/browser/test_pictures.py --browser chromium
 
-promises: install ## List each promise of docs/contributing/promises.md with the tests that hold it
+promises: install ## List each promise of docs/contributing/promises.md with its tests
 	@$(BIN)/python -m tests.support.promises
 
-messages: install ## Bring the catalogues of the pages and of GLPI's plugin up to date, and compile them
+messages: install ## Update and compile the translations of the pages and of GLPI's plugin
 	@$(BIN)/python -m tests.support.catalogue
 	@$(BIN)/python -m tests.support.plugin_catalogue
 
 reference: install ## Write the generated parts of docs/: settings, commands, codes, metrics ...
 	@$(BIN)/python -m deploy.site.reference
 
-check: install ## Run linters, types, import rules, the word lists of code and documents, dependencies
+check: install ## Run linters, type checker, import rules, the word list, and checks of dependencies
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -80,18 +80,18 @@ check: install ## Run linters, types, import rules, the word lists of code and d
 	@$(BIN)/deptry .
 	@$(BIN)/python -m pip check
 
-format: install ## Put the code in order
+format: install ## Format the code and fix lint errors
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-lock: install ## Resolve the dependencies anew: requirements.lock, and of it what is needed at run time
+lock: install ## Resolve the dependencies again: requirements.lock, and the lock for run time
 	@$(COMPILE) --all-extras --upgrade --output-file requirements.lock
 	@$(COMPILE) --constraint requirements.lock --output-file requirements-runtime.lock
 	@$(subst pyproject.toml,deploy/site/requirements.in,$(COMPILE)) --upgrade --output-file deploy/site/requirements.lock
 
 site: install $(SITE)/.installed ## Build the documentation site in build/site (downloads tools), and check every link
 	@$(BIN)/python -m deploy.site build/pages
-	@# without --quiet, which takes warnings away before --strict counts them
+	@# no --quiet: it would drop warnings before --strict counts them
 	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --strict --config-file deploy/site/mkdocs.yml
 	@$(SITE)/bin/lychee --quiet --no-progress --offline --include-fragments --root-dir $(CURDIR)/build/site \
 		build/site *.md docs producer/admin/knowledge/records
@@ -101,46 +101,46 @@ $(SITE)/.installed: deploy/site/requirements.lock | $(STAMP)
 	@$(BIN)/uv pip install --quiet --python $(SITE)/bin/python --require-hashes -r $<
 	@touch $@
 
-sbom: install ## What is needed at run time, as a CycloneDX bill of materials: build/deskbridge.cdx.json
+sbom: install ## Write the run-time dependencies as a CycloneDX bill of materials: build/deskbridge.cdx.json
 	@$(BIN)/python -m deploy.sbom build/deskbridge.cdx.json
 
-wheel: install ## The wheel: dist/
+wheel: install ## Build the wheel: dist/
 	@rm -rf dist build/lib
 	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
-plugin: install ## The archive of GLPI's plugin, to unpack in its plugins/: dist/deskbridge-glpi-plugin-*.tar.gz
+plugin: install ## Build the archive of GLPI's plugin, to unpack in plugins/: dist/deskbridge-glpi-plugin-*.tar.gz
 	@$(BIN)/python -m deploy.release plugin
 
-image: wheel ## The container image (BASE=, IMAGE=): deploy/container/Dockerfile
+image: wheel ## Build the container image (BASE=, IMAGE=): deploy/container/Dockerfile
 	@$(BIN)/python -m deploy.release plugin > /dev/null
 	@docker build $(BUILD_FLAGS) $(if $(BASE),--build-arg BASE=$(BASE)) --build-arg VERSION=$$($(BIN)/deskbridge --version | cut -d' ' -f2) \
 		--build-arg REVISION=$$(git rev-parse HEAD) --file deploy/container/Dockerfile --tag $(or $(IMAGE),deskbridge:latest) .
 
-deb: wheel ## The package for this release of Debian: dist/deskbridge_*.deb
+deb: wheel ## Build the package for this release of Debian: dist/deskbridge_*.deb
 	@$(BIN)/python -m deploy.release plugin > /dev/null
 	@deploy/debian/build dist/*.whl $(BIN)/uv
 
-release: install ## What is handed out, of the last commit, reproducibly: wheel, sdist, .deb, image recipe, chart, GLPI's plugin, SBOM, SHA256SUMS
+release: install ## Build a release of the last commit, reproducibly: wheel, sdist, .deb, image recipe, chart, GLPI's plugin, SBOM, SHA256SUMS
 	@$(BIN)/python -m deploy.release
 
 redmine: ## Install and start a real Redmine (VERSION=5.0|6.0|6.1; Debian or Ubuntu, root); print its address and key
 	@deploy/redmine/redmine-up --version $(or $(VERSION),5.0)
 
-test-redmine: install ## Contract tests and staged failures (or TESTS=) against a real Redmine (VERSION=5.0|6.0|6.1)
+test-redmine: install ## Run contract tests and staged failures (or TESTS=) on a real Redmine (VERSION=5.0|6.0|6.1)
 	@$(BIN)/python -m pytest $(or $(TESTS),tests/contract tests/failures) --tracker=redmine --redmine=$(or $(VERSION),5.0)
 
-bench: install ## The speed gates beside a plain Celery application, in one table (5 minutes); exit 1 if one is missed
+bench: install ## Compare the speed with a plain Celery application (5 minutes); exit 1 if a gate is missed
 	@$(BIN)/python -m tests.bench
 
-bench-long: install ## What the gates leave out: a million rows, storms, installations, floors ... (or BENCHES=)
+bench-long: install ## Measure what the gates leave out: a million rows, storms, installations, floors ... (or BENCHES=)
 	@failed=0; for bench in $(or $(BENCHES),calls engines floors metadata installations storm backpressure growth console); do \
 		$(BIN)/python -m tests.bench.$$bench || failed=1; done; exit $$failed
 
-drill: install ## A whole deskbridge under load and faults (SEED=N PROFILE=short|long REDMINE=5.0|6.0|6.1); exit 1 on anything lost or done twice
+drill: install ## Run a whole installation under load and faults (SEED=N PROFILE=short|long REDMINE=5.0|6.0|6.1); exit 1 if anything is lost or duplicated
 	@$(BIN)/python -m tests.drill $(if $(SEED),--seed $(SEED)) $(if $(REDMINE),--redmine $(REDMINE)) --profile $(or $(PROFILE),short)
 
-fuzz: install ## What others can send or store, at random (SEED=N MINUTES=60); exit 1 on anything found
+fuzz: install ## Send random requests, templates, answers and stored values (SEED=N MINUTES=60); exit 1 if anything fails
 	@$(BIN)/python -m tests.fuzz $(if $(SEED),--seed $(SEED)) --minutes $(or $(MINUTES),60)
 
-clean: ## Remove what was built and run here (the venv and var/)
+clean: ## Remove the venv, var/ and all build results
 	@rm -rf .venv var build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
