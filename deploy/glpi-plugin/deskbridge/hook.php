@@ -1,7 +1,7 @@
 <?php
 
 /**
- * Install, update, uninstall, and what GLPI's own status says of the plugin.
+ * Install, update, uninstall, and the plugin's part of GLPI's status.
  *
  * @package   deskbridge
  * @copyright 2026 The deskbridge founders
@@ -19,7 +19,7 @@ use GlpiPlugin\Deskbridge\Spool;
 use GlpiPlugin\Deskbridge\TaskCopy;
 
 /**
- * Install or update: whatever is there already stays, and what waits in the spool with it.
+ * Install or update the plugin; existing data stays, including unsent events.
  */
 function plugin_deskbridge_install(): bool
 {
@@ -32,9 +32,9 @@ function plugin_deskbridge_install(): bool
 }
 
 /**
- * Uninstall, unless events still wait that would be lost: then the page shows why, and the console fails.
+ * Uninstall the plugin. If unsent events would be lost, refuse: the page shows the reason, and `bin/console` fails.
  *
- * With DESKBRIDGE_DISCARD=1 in the environment of `bin/console` they are dropped.
+ * With DESKBRIDGE_DISCARD=1 in the environment of `bin/console` the events are deleted.
  */
 function plugin_deskbridge_uninstall(): bool
 {
@@ -51,7 +51,7 @@ function plugin_deskbridge_uninstall(): bool
 
 function plugin_deskbridge_refuse_uninstall(int $unsent): never
 {
-    Cron::register(); // GLPI has removed it already
+    Cron::register(); // GLPI has already removed it
     $why = sprintf(_n(
         'Not uninstalled: %d event was not sent yet. Send it, or delete it on the plugin\'s page first.',
         'Not uninstalled: %d events were not sent yet. Send them, or delete them on the plugin\'s page first.',
@@ -66,7 +66,7 @@ function plugin_deskbridge_refuse_uninstall(int $unsent): never
 }
 
 /**
- * Called by GLPI's status (`/status.php`, `bin/console system:status`).
+ * Report the plugin's health to GLPI's status (`/status.php`, `bin/console system:status`).
  *
  * @param array{ok: bool} $status
  * @return array{ok: bool}

@@ -1,7 +1,7 @@
 <?php
 
 /**
- * What GLPI asks a plugin first: its name, what it needs, and which of GLPI's hooks it listens to.
+ * The plugin's entry point: its name, its requirements and the GLPI hooks that it uses.
  *
  * @package   deskbridge
  * @copyright 2026 The deskbridge founders
@@ -19,7 +19,7 @@ use GlpiPlugin\Deskbridge\Watch;
 
 define('PLUGIN_DESKBRIDGE_VERSION', '1.1.0');
 define('PLUGIN_DESKBRIDGE_MIN_GLPI', '11.0.0');
-define('PLUGIN_DESKBRIDGE_MAX_GLPI', '11.1.0'); // the first that it was not tried with
+define('PLUGIN_DESKBRIDGE_MAX_GLPI', '11.1.0'); // the first version that it was not tested with
 
 function plugin_version_deskbridge(): array
 {
@@ -28,7 +28,7 @@ function plugin_version_deskbridge(): array
         'version'      => PLUGIN_DESKBRIDGE_VERSION,
         'author'       => 'The deskbridge founders',
         'license'      => 'MIT',
-        'homepage'     => '', // GLPI keeps that of the version before if there is none
+        'homepage'     => '', // without it GLPI keeps that of the previous version
         'requirements' => [
             'glpi' => ['min' => PLUGIN_DESKBRIDGE_MIN_GLPI, 'max' => PLUGIN_DESKBRIDGE_MAX_GLPI],
             'php'  => ['min' => '8.2', 'exts' => ['curl' => ['required' => true]]],
@@ -41,7 +41,7 @@ function plugin_init_deskbridge(): void
     global $PLUGIN_HOOKS;
 
     if (version_compare(GLPI_VERSION, PLUGIN_DESKBRIDGE_MIN_GLPI, '<')) {
-        return; // an older GLPI loads this before it compares the versions, and has not all that is named below
+        return; // an older GLPI runs this before it compares the versions, and lacks some of the names below
     }
     $PLUGIN_HOOKS[Hooks::CONFIG_PAGE]['deskbridge'] = 'front/config.php';
     $PLUGIN_HOOKS[Hooks::SECURED_CONFIGS]['deskbridge'] = Settings::SECRETS;

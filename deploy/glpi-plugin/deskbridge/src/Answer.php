@@ -11,7 +11,7 @@ declare(strict_types=1);
 namespace GlpiPlugin\Deskbridge;
 
 /**
- * What came back from deskbridge; status 0: nothing, and `text` says why.
+ * A response from deskbridge. Status 0 means no response; then `text` is the reason.
  */
 final class Answer
 {
@@ -21,14 +21,14 @@ final class Answer
     {
     }
 
-    /** Whether these very events were refused, so that sending them again would change nothing. */
+    /** Whether the events themselves were refused, so that sending them again would not help. */
     public function blamesTheEvents(): bool
     {
         return in_array($this->status, [400, 413, 422], true);
     }
 
     /**
-     * @return array<string, mixed>|null the body, where it is a JSON object
+     * @return array<string, mixed>|null the body, if it is a JSON object
      */
     public function json(): ?array
     {
@@ -36,7 +36,7 @@ final class Answer
         return is_array($data) && !array_is_list($data) ? $data : null;
     }
 
-    /** One line for a person. */
+    /** Summarise the response in one line for a person. */
     public function summary(): string
     {
         if ($this->status === 0) {
@@ -51,7 +51,7 @@ final class Answer
         return mb_substr(rtrim("HTTP {$this->status}: " . trim($said), ': '), 0, self::LONGEST);
     }
 
-    /** Which field is wrong, and why. */
+    /** Describe one invalid field and its fault. */
     private static function fault(mixed $fault): string
     {
         $fault = (array) $fault;

@@ -11,14 +11,14 @@ declare(strict_types=1);
 namespace GlpiPlugin\Deskbridge;
 
 /**
- * Texts of a size that one request takes: a mail from Outlook may have megabytes.
+ * Limits texts to a size that fits into one request: an e-mail from Outlook can have megabytes.
  */
 final class Content
 {
     public const MOST_BYTES = 300_000;
     private const LONGEST_ENTITY = 10;
 
-    /** The text, cut where it is too long, with a note at its end that says so. */
+    /** Return the text; if it is too long, truncate it and add a note at its end. */
     public static function fit(?string $html): ?string
     {
         if ($html === null || strlen($html) <= self::MOST_BYTES) {
@@ -27,7 +27,7 @@ final class Content
         $kept = mb_strcut($html, 0, self::MOST_BYTES, 'UTF-8');
         $tag = strrpos($kept, '<');
         if ($tag !== false && !str_contains(substr($kept, $tag), '>')) {
-            $kept = substr($kept, 0, $tag); // the note would become part of the tag
+            $kept = substr($kept, 0, $tag); // otherwise the note would become part of the tag
         }
         $kept = preg_replace('/&[#\w]{0,' . self::LONGEST_ENTITY . '}$/', '', $kept) ?? $kept;
         $note = sprintf(

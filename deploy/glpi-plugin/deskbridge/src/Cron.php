@@ -13,12 +13,12 @@ namespace GlpiPlugin\Deskbridge;
 use CronTask;
 
 /**
- * GLPI's automatic action that sends what waits, and says in its comment when something is stuck.
+ * GLPI's automatic action that sends waiting events, and reports problems in its comment.
  */
 final class Cron
 {
-    private const NAME = 'deskbridgesend'; // GLPI's list shows nothing else of it
-    private const NAME_BEFORE = 'send'; // of version 1.0.0
+    private const NAME = 'deskbridgesend'; // GLPI's list shows only this name
+    private const NAME_BEFORE = 'send'; // the name in version 1.0.0
     private const WARNING = 'deskbridge: ';
 
     public static function register(): void
@@ -29,7 +29,7 @@ final class Cron
         CronTask::register(self::class, self::NAME, MINUTE_TIMESTAMP, ['mode' => CronTask::MODE_EXTERNAL]);
     }
 
-    /** A run that was killed counts as running for ever, and GLPI starts no other: let it start again. */
+    /** Reset the action if its run was killed: otherwise GLPI treats it as running and never starts another run. */
     public static function revive(): void
     {
         foreach (CronTask::getZombieCronTasks() as $task) {
@@ -47,7 +47,7 @@ final class Cron
         return ['description' => __('Send queued events to deskbridge', 'deskbridge')];
     }
 
-    /** @return int 1: something was sent, 0: nothing */
+    /** @return int 1 if something was sent, else 0 */
     public static function cronDeskbridgeSend(CronTask $task): int
     {
         $sent = Sender::everything();
@@ -56,7 +56,7 @@ final class Cron
         return $sent > 0 ? 1 : 0;
     }
 
-    /** Tell what is wrong in the action's comment; what an administrator has written there stays. */
+    /** Report problems in the action's comment; a comment that an administrator has written stays. */
     private static function warn(CronTask $task, ?string $trouble): void
     {
         $comment = (string) $task->fields['comment'];

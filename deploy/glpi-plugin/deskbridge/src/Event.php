@@ -21,11 +21,11 @@ use Ticket;
 use TicketTask;
 
 /**
- * Events as deskbridge's producer takes them; what of it only the spool knows (when, which) is added on sending.
+ * Builds events in the producer's format. The sender adds the time and the ids, which the spool assigns.
  */
 final class Event
 {
-    /** Columns whose change is an event. */
+    /** Columns whose change causes an event. */
     public const SENT = [
         Ticket::class     => [
             'name',
@@ -53,10 +53,10 @@ final class Event
         ],
     ];
 
-    /** What a document of a ticket can be linked to. */
+    /** Types of items to which a document of a ticket can be linked. */
     public const HOLDERS = [Ticket::class, ITILFollowup::class, ITILSolution::class, TicketTask::class];
 
-    private const MOST_PROJECTS = 100; // the producer takes no more
+    private const MOST_PROJECTS = 100; // the producer's limit
 
     /**
      * @return array<string, mixed>
@@ -120,9 +120,9 @@ final class Event
     }
 
     /**
-     * The document itself stays here: deskbridge fetches it by GLPI's API. Of a private one no name is sent.
+     * Describe a document; deskbridge fetches its content through GLPI's API. The name of a private one is not sent.
      *
-     * @param CommonDBTM $holder what it was linked to
+     * @param CommonDBTM $holder the item that it was linked to
      * @return array<string, mixed>
      */
     public static function ofDocument(Document_Item $link, Document $document, CommonDBTM $holder, Ticket $ticket): array
@@ -151,7 +151,7 @@ final class Event
     }
 
     /**
-     * What is left to say of a ticket, or of a task, that is gone; or of a ticket that came back.
+     * Build an event that has only ids: for a deleted ticket or task, or for a restored ticket.
      *
      * @return array<string, mixed>
      */
@@ -161,7 +161,7 @@ final class Event
     }
 
     /**
-     * @return array<string, string> how texts are to be read, and where links in them lead
+     * @return array<string, string> the format of texts, and the base address of links in them
      */
     private static function origin(): array
     {
@@ -208,13 +208,13 @@ final class Event
         ];
     }
 
-    /** A point in time with its time zone: GLPI reads and shows times in that of the session. */
+    /** Add the time zone to a time: GLPI reads and shows times in the session's time zone. */
     private static function moment(?string $time): ?string
     {
         return $time === null ? null : (new DateTimeImmutable($time))->format(DATE_ATOM);
     }
 
-    /** The bytes of a stored file, if it is there. */
+    /** Return the size of a stored file in bytes, or null if the file does not exist. */
     private static function size(string $path): ?int
     {
         $file = GLPI_DOC_DIR . "/$path";
@@ -234,7 +234,7 @@ final class Event
         return $id > 0 ? ['id' => $id, 'name' => self::name($table, $id)] : null;
     }
 
-    /** What something is called: of what stands in a tree the whole path. */
+    /** Return the name of a row, or null; by default it is the full path in a tree. */
     private static function name(string $table, int $id, string $column = 'completename'): ?string
     {
         global $DB;
@@ -243,7 +243,7 @@ final class Event
         return $row[$column] ?? null;
     }
 
-    /** Who has had a role in the ticket for the longest time; 0: nobody. */
+    /** Return the id of the user who has had a role in the ticket longest, or 0. */
     private static function first(Ticket $ticket, int $role): int
     {
         $people = array_filter(array_column($ticket->getUsers($role), 'users_id', 'id'));
@@ -252,7 +252,7 @@ final class Event
     }
 
     /**
-     * @return list<array{id: int, name: ?string}> the groups that are assigned
+     * @return list<array{id: int, name: ?string}> the assigned groups
      */
     private static function groups(Ticket $ticket): array
     {
@@ -262,7 +262,7 @@ final class Event
     }
 
     /**
-     * @return list<int> projects whose tasks the ticket is linked to, then those that it is linked to itself
+     * @return list<int> the projects of linked project tasks, then the projects linked to the ticket itself
      */
     private static function projects(int $ticket): array
     {

@@ -11,13 +11,13 @@ declare(strict_types=1);
 namespace GlpiPlugin\Deskbridge;
 
 /**
- * Whether events get through, in one sentence for a person.
+ * The health of the plugin, in words for a person.
  */
 final class Health
 {
     private const TOO_LONG_S = 900;
 
-    /** What is wrong; null: nothing is. */
+    /** Describe all problems, or return null if there are none. */
     public static function trouble(): ?string
     {
         $spool = new Spool();

@@ -11,7 +11,7 @@ declare(strict_types=1);
 namespace GlpiPlugin\Deskbridge;
 
 /**
- * Requests that end within a time, whatever the other side does. Redirects are answers, not followed.
+ * HTTP requests with a limit on their total time. Redirects are returned as answers, not followed.
  */
 class Http
 {
@@ -47,7 +47,7 @@ class Http
         curl_setopt_array($request, $options + [
             CURLOPT_RETURNTRANSFER => true,
             CURLOPT_TIMEOUT_MS     => (int) ($this->seconds * 1000),
-            CURLOPT_NOSIGNAL       => true, // without it a slow name server could take longer
+            CURLOPT_NOSIGNAL       => true, // otherwise a slow name server could exceed the timeout
             CURLOPT_PROTOCOLS      => CURLPROTO_HTTP | CURLPROTO_HTTPS,
             CURLOPT_USERAGENT      => 'deskbridge-glpi/' . PLUGIN_DESKBRIDGE_VERSION,
         ]);

@@ -14,7 +14,7 @@ use Glpi\Application\View\TemplateRenderer;
 use Session;
 
 /**
- * The plugin's page: its settings, whether deskbridge can be reached, and what waits.
+ * The plugin's page: its settings, a connection test and the unsent events.
  */
 final class Page
 {
@@ -23,7 +23,7 @@ final class Page
     private const PAGE_S = 5.0;
 
     /**
-     * @param array<string, mixed> $typed a form that was refused: it stays filled in; what was typed is kept nowhere
+     * @param array<string, mixed> $typed a refused form, to show it filled in again; it is not stored
      */
     public static function show(#[\SensitiveParameter] array $typed = []): void
     {
@@ -40,22 +40,22 @@ final class Page
         ]);
     }
 
-    /** Let GLPI compile the templates again; otherwise it keeps those of the version before an update. */
+    /** Delete the compiled templates; otherwise GLPI keeps those of the previous version after an update. */
     public static function forgetCompiled(): void
     {
         $folder = dirname(__DIR__) . '/templates';
         $twig = (new TemplateRenderer())->getEnvironment();
-        $twig->getLoader()->addPath($folder, 'deskbridge'); // not there yet while the plugin is not active
+        $twig->getLoader()->addPath($folder, 'deskbridge'); // GLPI adds this path only if the plugin is active
         foreach (glob("$folder/*.twig") as $file) {
             $twig->removeCache('@deskbridge/' . basename($file));
         }
     }
 
     /**
-     * Do what a button says.
+     * Carry out the action of a button.
      *
      * @param array<string, mixed> $form
-     * @return bool whether it was done; otherwise the form has to be shown again
+     * @return bool false if the form must be shown again
      */
     public static function act(#[\SensitiveParameter] array $form): bool
     {
@@ -115,7 +115,7 @@ final class Page
         $spool = new Spool();
         $spool->retry(true);
         $sender = new Sender(Settings::load(), $spool, new Http(self::PATIENCE_S));
-        $sent = $sender->send(self::PAGE_S, PHP_INT_MAX); // the cron sends what is left
+        $sent = $sender->send(self::PAGE_S, PHP_INT_MAX); // the cron sends the rest
         self::say(sprintf(__('Sent: %d.', 'deskbridge'), $sent));
     }
 

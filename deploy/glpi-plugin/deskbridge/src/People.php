@@ -11,7 +11,7 @@ declare(strict_types=1);
 namespace GlpiPlugin\Deskbridge;
 
 /**
- * People of an event, with their names and default addresses: two queries, however many they are.
+ * The people of an event with their names and default e-mail addresses, read with two queries.
  */
 final class People
 {
@@ -19,7 +19,7 @@ final class People
     private array $known = [];
 
     /**
-     * @param list<int> $ids those that are 0 or less are nobody
+     * @param list<int> $ids ids of 0 or less are ignored
      */
     public function __construct(array $ids)
     {

@@ -16,7 +16,7 @@ use Glpi\Application\View\TemplateRenderer;
 use Session;
 
 /**
- * The tab on projects and entities: which tracker project they are linked to, and the way to the form.
+ * The tab on projects and entities: the mapped Redmine project, and a link to the form.
  */
 final class RedmineLink extends CommonGLPI
 {
@@ -42,7 +42,7 @@ final class RedmineLink extends CommonGLPI
         if (!self::mayRead()) {
             return false;
         }
-        session_write_close(); // what else this browser asks for need not wait for the session's lock
+        session_write_close(); // so this browser's other requests do not wait for the session's lock
         $settings = Settings::load();
         TemplateRenderer::getInstance()->display('@deskbridge/link.html.twig', [
             'form'    => self::form($settings, $item),
@@ -56,7 +56,7 @@ final class RedmineLink extends CommonGLPI
         return (bool) Session::haveRight(Rights::LINK, READ);
     }
 
-    /** The address of the console's form for an item; empty: no console is set. */
+    /** Return the address of the console's form for an item, or '' if the console's address is not set. */
     public static function form(Settings $settings, CommonGLPI $item): string
     {
         $kind = $item instanceof Entity ? 'entity' : 'project';
@@ -87,14 +87,14 @@ final class RedmineLink extends CommonGLPI
         return self::isUnlinked($answer) ? $unknown : ['error' => $answer->summary()] + $unknown;
     }
 
-    /** Ask for the root entity's link, whatever it is: null if that may be done, else what is wrong. */
+    /** Test the access with a request for the root entity's mapping: return null if it works, else the error. */
     public static function test(Settings $settings): ?string
     {
         $answer = self::ask($settings, '/entities/0', new Http(self::SECONDS));
         return $answer->status === 200 || self::isUnlinked($answer) ? null : $answer->summary();
     }
 
-    /** The API's own 404, not that of some other server. */
+    /** Whether the answer is the API's own 404, not that of another server. */
     private static function isUnlinked(Answer $answer): bool
     {
         return $answer->status === 404 && ($answer->json()['status'] ?? null) === 404;

@@ -16,7 +16,7 @@ use ProfileRight;
 use Session;
 
 /**
- * The plugin's rights, as a tab on profiles: who sees what became of a ticket, and who sees links.
+ * The plugin's rights, as a tab on profiles: who sees a ticket's state in Redmine, and who sees mappings.
  */
 final class Rights extends CommonGLPI
 {
@@ -24,7 +24,7 @@ final class Rights extends CommonGLPI
     public const LINK = 'plugin_deskbridge_link';
     private const ALL = [self::TICKET, self::LINK];
 
-    /** Give each right that is new to the profiles that may change GLPI's configuration; to others a person gives it. */
+    /** Grant new rights to the profiles that may change GLPI's configuration; a person grants them to other profiles. */
     public static function install(): void
     {
         global $DB;

@@ -13,9 +13,9 @@ namespace GlpiPlugin\Deskbridge;
 use DateTimeImmutable;
 
 /**
- * Sends what waits in the spool: in order, many events in one request, one sender at a time.
+ * Sends the waiting events of the spool: in order, many events per request, one sender at a time.
  *
- * A row is deleted when deskbridge has answered 202, and only then. A repeat is harmless: its uuid is the same.
+ * It deletes a row only after deskbridge has answered 202. A repeated event is harmless because its uuid is the same.
  */
 final class Sender
 {
@@ -37,7 +37,7 @@ final class Sender
     ) {
     }
 
-    /** Send once the user has the answer to this request, one try, two seconds at most; the cron does the rest. */
+    /** Send after the user has received the response: one request, at most two seconds; the cron sends the rest. */
     public static function afterTheAnswer(): void
     {
         static $is_registered = false;
@@ -54,7 +54,7 @@ final class Sender
         }
     }
 
-    /** Send everything that is due; returns how many events deskbridge has taken over. */
+    /** Send all due events, and return how many of them deskbridge has accepted. */
     public static function everything(): int
     {
         return (new self(Settings::load(), new Spool(), new Http(self::PATIENCE_S)))->send(self::CRON_S, PHP_INT_MAX);
@@ -79,7 +79,7 @@ final class Sender
     }
 
     /**
-     * The request that hands these rows over.
+     * Build the request that sends these rows.
      *
      * @param list<array<string, mixed>> $rows
      * @return array{list<string>, string} headers and body
@@ -91,7 +91,7 @@ final class Sender
         return [['content-type: application/json', $this->spoolHeader(count($rows)), ...$headers], $body];
     }
 
-    /** Send no event, signed: deskbridge answers 202 if it takes this secret. Then nothing has to wait any longer. */
+    /** Send a signed request without events. If deskbridge accepts the secret (202), make all waiting rows due. */
     public function test(): Answer
     {
         $answer = $this->http->post($this->settings->address . '/events', ...$this->request([], time()));
@@ -103,7 +103,7 @@ final class Sender
 
     /**
      * @param list<array<string, mixed>> $rows
-     * @return bool whether to go on
+     * @return bool whether to continue
      */
     private function deliver(array $rows): bool
     {
@@ -132,7 +132,7 @@ final class Sender
         return true;
     }
 
-    /** The header that says what is kept here beside a request's events: deskbridge's metrics and doctor show it. */
+    /** Build the header that reports the events that stay here; deskbridge's metrics and doctor show them. */
     private function spoolHeader(int $sent): string
     {
         $waiting = max(0, $this->spool->count(false) - $sent);
@@ -154,13 +154,13 @@ final class Sender
         ] + json_decode($row['event'], true), JSON_THROW_ON_ERROR | JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES);
     }
 
-    /** Let the user go; without such a function (mod_php) the page would wait, so only the cron sends there. */
+    /** Finish the response; false if PHP cannot (mod_php): then the page would wait, so only the cron sends. */
     private static function isAnswerOut(): bool
     {
         if (PHP_SAPI === 'cli') {
             return true;
         }
-        session_write_close(); // the user's next page waits for the session's lock otherwise
+        session_write_close(); // otherwise the user's next page would wait for the session's lock
         foreach (['fastcgi_finish_request', 'litespeed_finish_request'] as $finish) {
             if (function_exists($finish)) {
                 $finish();

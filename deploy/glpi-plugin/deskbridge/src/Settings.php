@@ -14,7 +14,7 @@ use Config;
 use GLPIKey;
 
 /**
- * What an administrator has set, kept in GLPI's configuration; the secrets are encrypted with GLPI's key.
+ * The plugin's settings, stored in GLPI's configuration; the secrets are encrypted with GLPI's key.
  */
 final class Settings
 {
@@ -31,7 +31,7 @@ final class Settings
         'console_token'   => '',
     ];
 
-    /** Which address each secret is for. */
+    /** The address to which each secret is sent. */
     private const SENT_TO = ['secret' => 'address', 'console_token' => 'console_address'];
 
     /** GLPI encrypts these when it stores them; no page ever shows them. */
@@ -66,10 +66,10 @@ final class Settings
     }
 
     /**
-     * Keep a form's values; a secret that is left empty stays as it is.
+     * Store a form's values; a secret that is left empty does not change.
      *
      * @param array<string, mixed> $form
-     * @return list<string> what is wrong with it; then nothing was kept
+     * @return list<string> the form's errors; if there are any, nothing was stored
      */
     public static function save(#[\SensitiveParameter] array $form): array
     {
@@ -106,10 +106,10 @@ final class Settings
     }
 
     /**
-     * A stored secret goes to the server that it was typed for, and to no other: for a new one it is asked for again.
+     * A stored secret is sent only to the server that it was entered for; for another server it must be entered again.
      *
-     * @param array<string, string> $values what is to be kept
-     * @return list<string> what has to be typed again
+     * @param array<string, string> $values the values to store
+     * @return list<string> the messages that ask for a secret
      */
     private function missing(#[\SensitiveParameter] array $values): array
     {

@@ -11,7 +11,7 @@ declare(strict_types=1);
 namespace GlpiPlugin\Deskbridge;
 
 /**
- * Standard Webhooks (https://www.standardwebhooks.com).
+ * Signatures of Standard Webhooks (https://www.standardwebhooks.com).
  */
 final class Signature
 {
@@ -26,7 +26,7 @@ final class Signature
         return ["webhook-id: $id", "webhook-timestamp: $now", "webhook-signature: v1,$signature"];
     }
 
-    /** The bytes of a secret `whsec_<base64>`; none where it does not have that form. */
+    /** Return the bytes of a secret `whsec_<base64>`, or '' if it does not have that form. */
     public static function key(#[\SensitiveParameter] string $secret): string
     {
         if (!str_starts_with($secret, self::PREFIX)) {

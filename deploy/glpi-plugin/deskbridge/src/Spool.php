@@ -14,25 +14,25 @@ use Glpi\DBAL\QueryFunction;
 use Migration;
 
 /**
- * The events that were not sent yet, oldest first. A row goes when deskbridge has taken it over, or by a person.
+ * The unsent events, oldest first. A row stays until deskbridge accepts it, a person deletes it, or its item is purged.
  *
- * While the oldest has to wait (`next_try`), everything waits behind it. Parked rows were refused, and stand aside.
+ * While the oldest row waits (`next_try`), all rows behind it wait. Parked rows were refused; no row waits for them.
  */
 final class Spool
 {
     public const TABLE = 'glpi_plugin_deskbridge_events';
     private const MOST_EVENTS = 50;
-    private const MOST_BYTES = 500_000; // the producer takes 1 MiB
-    private const WAIT_S = 45; // shorter than a minute: GLPI's next run tries again
+    private const MOST_BYTES = 500_000; // the producer's limit is 1 MiB
+    private const WAIT_S = 45; // less than a minute, so that GLPI's next run tries again
 
-    /** Columns that came with a version after 1.0.0, and their types in the words of GLPI's Migration. */
+    /** Columns that were added after version 1.0.0, with their types as GLPI's Migration takes them. */
     private const ADDED = [
         'kind'     => "varchar(64) NOT NULL DEFAULT ''",
         'tasks_id' => "int unsigned NOT NULL DEFAULT '0'",
     ];
 
     /**
-     * @return array<string, string> what events are called on pages
+     * @return array<string, string> the names of events on pages
      */
     public static function kinds(): array
     {
@@ -49,7 +49,7 @@ final class Spool
         ];
     }
 
-    /** Make the table as version 1.0.0 had it, where there is none, and add what came later. */
+    /** Create the table of version 1.0.0 if it does not exist, and add the later columns. */
     public static function install(Migration $migration): void
     {
         global $DB;
@@ -87,9 +87,9 @@ final class Spool
     }
 
     /**
-     * Do something for a ticket that no other request does for it at the same time.
+     * Run an action for a ticket while no other request does so for the same ticket.
      *
-     * So the last of its rows was also read last. After a second it is done anyhow.
+     * So the ticket's last row also has its newest state. If the lock is not free within a second, run the action anyway.
      */
     public function inOrder(int $ticket, callable $action): void
     {
@@ -122,7 +122,7 @@ final class Spool
     }
 
     /**
-     * @return list<array<string, mixed>> the oldest rows, as many as one request takes; none while they have to wait
+     * @return list<array<string, mixed>> the oldest rows that fit into one request; none while they have to wait
      */
     public function due(): array
     {
@@ -167,7 +167,7 @@ final class Spool
     }
 
     /**
-     * Set a row aside that was refused.
+     * Park a row that was refused.
      *
      * @param array<string, mixed> $row
      */
@@ -176,21 +176,21 @@ final class Spool
         $this->note($row, $answer, ['is_parked' => 1]);
     }
 
-    /** Let everything be tried at once, and parked rows too if so wished. */
+    /** Make all waiting rows due now, and optionally the parked rows. */
     public function retry(bool $parked): void
     {
         global $DB;
         $DB->update(self::TABLE, ['is_parked' => 0, 'next_try' => 0], $parked ? [true] : ['is_parked' => 0]);
     }
 
-    /** Drop what waits of a ticket, or of a task of it, that was purged: deskbridge would do it before it learns of that. */
+    /** Delete the unsent events of a purged ticket or task: deskbridge would process them before the deletion. */
     public function forget(int $ticket, ?int $task = null): void
     {
         global $DB;
         $DB->delete(self::TABLE, ['tickets_id' => $ticket] + ($task === null ? [] : ['tasks_id' => $task]));
     }
 
-    /** Delete one row, or all of them. */
+    /** Delete one row, or all rows if the id is null. */
     public function discard(?int $id): void
     {
         global $DB;
@@ -203,7 +203,7 @@ final class Spool
     }
 
     /**
-     * @return list<array<string, mixed>> rows to look at, without their events: parked ones first, then the oldest
+     * @return list<array<string, mixed>> rows for a page, without their events: parked rows first, then the oldest
      */
     public function look(int $most): array
     {
@@ -232,7 +232,7 @@ final class Spool
     }
 
     /**
-     * @return list<array<string, mixed>> what of a ticket was not sent yet, oldest first, without the events
+     * @return list<array<string, mixed>> the unsent rows of a ticket, oldest first, without their events
      */
     public function ofTicket(int $ticket): array
     {
@@ -248,7 +248,7 @@ final class Spool
     }
 
     /**
-     * @return list<int> tickets of which something was refused, in ascending order
+     * @return list<int> tickets with parked rows, in ascending order
      */
     public function parkedTickets(int $most): array
     {
@@ -265,7 +265,7 @@ final class Spool
         return array_map(intval(...), array_column(iterator_to_array($rows, false), 'tickets_id'));
     }
 
-    /** Since when the oldest event waits that is not parked: seconds since the epoch, or null. */
+    /** Return the time of the oldest event that is not parked, in seconds since the epoch, or null. */
     public function waitsSince(): ?int
     {
         global $DB;
@@ -292,7 +292,7 @@ final class Spool
         $DB->update(self::TABLE, $values, ['id' => $row['id']]);
     }
 
-    /** Seconds since the epoch, with microseconds, whatever the session's time zone is. */
+    /** Select the time in seconds since the epoch, with microseconds; the session's time zone does not matter. */
     private static function occurredAt(): object
     {
         return QueryFunction::unixTimestamp('occurred_at', 'occurred_at');

@@ -13,13 +13,13 @@ namespace GlpiPlugin\Deskbridge;
 use TicketTask;
 
 /**
- * Which task another one was copied from, in a table of its own: it has to be known when the original is long gone.
+ * Records from which task another one was copied. It has its own table, because the original may be deleted later.
  *
- * GLPI copies the tasks of a ticket that is merged into another one, and notes the ticket that they come from
- * (`sourceitems_id`), not the task. A copy keeps who logged the original and the second it was created in, and nobody
- * can edit that second; of several alike, the first copy belongs to the first original.
+ * If GLPI merges a ticket into another one, it copies the tasks. It stores their source ticket (`sourceitems_id`), but
+ * not their source task. A copy keeps the user and the creation time of its original, and nobody can edit that time.
+ * If several tasks have the same user and time, the first copy belongs to the first original.
  *
- * A copy that was finished after it was made is work of its own: its original stays open, in a ticket that is closed.
+ * A copy that is finished after the merge is separate work: its original stays open, in a ticket that is closed.
  */
 final class TaskCopy
 {
@@ -47,9 +47,9 @@ final class TaskCopy
     }
 
     /**
-     * Note what a new task was copied from, if it was.
+     * Record the original of a new task, if the task is a copy.
      *
-     * @param array<string, mixed> $task its fields
+     * @param array<string, mixed> $task the task's fields
      */
     public static function remember(array $task): void
     {
@@ -67,10 +67,10 @@ final class TaskCopy
     }
 
     /**
-     * Whether copies of a ticket's tasks still exist in another ticket: it was merged.
+     * Whether copies of a ticket's tasks still exist in another ticket, so that it was merged.
      *
-     * The ticket that has them may be in the bin, since it can be restored, and its copies are never logged themselves. It
-     * may have been merged again; so a copy of a copy counts, whatever became of the one between.
+     * The other ticket may be in the bin, since it can be restored and its copies are never logged themselves. It may have
+     * been merged again, so a copy of a copy counts too, even if the copy between them no longer exists.
      */
     public static function haveSurvived(int $ticket): bool
     {
@@ -89,8 +89,8 @@ final class TaskCopy
     }
 
     /**
-     * @param array<string, mixed> $task its fields
-     * @return int|null the task that its time belongs to; null: itself
+     * @param array<string, mixed> $task the task's fields
+     * @return int|null the task that its time belongs to, or null if that is the task itself
      */
     public static function of(array $task): ?int
     {

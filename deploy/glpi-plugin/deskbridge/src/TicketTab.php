@@ -20,9 +20,9 @@ use Ticket;
 use TicketTask;
 
 /**
- * The tab on tickets: the issue, the hours of each task, notes and attachments, and why something did not arrive.
+ * The tab on tickets: the issue, the hours of each task, notes and attachments, and why something was not sent.
  *
- * GLPI asks for a tab's content after the page; the tab's name costs nothing.
+ * GLPI loads a tab's content after the page; the tab's name needs no request to deskbridge.
  *
  * @phpstan-type Rows list<array<string, mixed>>
  * @phpstan-type Issue array<string, mixed>
@@ -53,7 +53,7 @@ final class TicketTab extends CommonGLPI
         if (!$item instanceof Ticket || !self::mayRead() || !$item->canViewItem()) {
             return false;
         }
-        session_write_close(); // what else this browser asks for need not wait for the session's lock
+        session_write_close(); // so this browser's other requests do not wait for the session's lock
         $id = (int) $item->getID();
         TemplateRenderer::getInstance()->display('@deskbridge/ticket.html.twig', [
             'outcome' => self::read(Settings::load(), $id, new Http(self::SECONDS)),
@@ -69,7 +69,7 @@ final class TicketTab extends CommonGLPI
     }
 
     /**
-     * @return Outcome what deskbridge knows of a ticket; `error` if that is not known now
+     * @return Outcome the state of a ticket in deskbridge; `error` is set if it cannot be read now
      */
     public static function read(Settings $settings, int $ticket, Http $http): array
     {
@@ -102,7 +102,7 @@ final class TicketTab extends CommonGLPI
 
     /**
      * @param array<string, mixed> $known
-     * @return array<string, mixed>|null null: the reader may not see this task
+     * @return array<string, mixed>|null null if the reader may not see this task
      */
     private static function task(array $known): ?array
     {
@@ -122,7 +122,7 @@ final class TicketTab extends CommonGLPI
     }
 
     /**
-     * The ticket's notes and documents; an older deskbridge tells of none.
+     * Return the ticket's notes and documents; an older deskbridge does not report them.
      *
      * @param array<string, mixed> $known
      * @return Rows
@@ -139,7 +139,7 @@ final class TicketTab extends CommonGLPI
 
     /**
      * @param array<string, mixed> $known
-     * @return array<string, mixed>|null null: the reader may not see this follow-up or solution
+     * @return array<string, mixed>|null null if the reader may not see this follow-up or solution
      */
     private static function note(array $known): ?array
     {
@@ -157,10 +157,10 @@ final class TicketTab extends CommonGLPI
     }
 
     /**
-     * Who may see a document depends on what it is linked to in the ticket, which GLPI's `canViewItem` does not look at.
+     * Describe a document. Who may see it depends on its links in the ticket, which GLPI's `canViewItem` does not check.
      *
      * @param array<string, mixed> $known
-     * @return array<string, mixed>|null null: the reader may not see this document
+     * @return array<string, mixed>|null null if the reader may not see this document
      */
     private static function document(array $known, int $ticket): ?array
     {
@@ -200,7 +200,7 @@ final class TicketTab extends CommonGLPI
     }
 
     /**
-     * What became of something, for the one who works on the ticket; administrators read more on deskbridge's pages.
+     * Explain a state to the person who works on the ticket; administrators find more on deskbridge's pages.
      *
      * @param array<string, mixed> $known
      */

@@ -28,20 +28,20 @@ use TicketTask;
 use Throwable;
 
 /**
- * Notices what happens to tickets and their tasks, and puts what is to be sent into the spool, in the same request.
+ * Watches changes to tickets and their tasks, and puts the events into the spool in the same request.
  *
- * Nothing that goes wrong here reaches the save: an exception would abort it.
+ * Errors are logged and not raised: an exception would abort the save.
  */
 final class Watch
 {
-    /** Links of a ticket: GLPI saves them as items of their own, and runs no hook of the ticket. */
+    /** Links of a ticket: GLPI saves them as separate items, and does not run the ticket's hooks. */
     private const LINKS = [Itil_Project::class, ProjectTask_Ticket::class, Ticket_User::class, Group_Ticket::class];
 
     /** @var array<int, Ticket> tickets that GLPI purges in this request, by id */
     private static array $purging = [];
 
     /**
-     * @return array<string, array<class-string, callable>> what GLPI calls, by hook and type of item
+     * @return array<string, array<class-string, callable>> the functions that GLPI calls, by hook and type of item
      */
     public static function hooks(): array
     {
@@ -84,7 +84,7 @@ final class Watch
         });
     }
 
-    /** A follow-up or a solution was added: it is sent if the settings say so. Later changes are not. */
+    /** Record a new follow-up or solution, if the settings include it. Later changes are not sent. */
     public static function noted(CommonDBTM $item): void
     {
         self::quietly(static function () use ($item): void {
@@ -98,7 +98,7 @@ final class Watch
         });
     }
 
-    /** A document was linked to a ticket, or to something of it: it is sent if the settings say so. */
+    /** Record a document that was linked to a ticket or one of its items, if the settings include documents. */
     public static function attached(Document_Item $link): void
     {
         self::quietly(static function () use ($link): void {
@@ -113,7 +113,7 @@ final class Watch
         });
     }
 
-    /** A project, a person or a group was linked to a ticket, or is linked no longer: the ticket is sent again. */
+    /** Record the ticket again after a project, a person or a group was linked to it or unlinked from it. */
     public static function linked(CommonDBTM $link): void
     {
         self::quietly(static function () use ($link): void {
@@ -125,9 +125,9 @@ final class Watch
     }
 
     /**
-     * GLPI begins to purge a ticket: it drops actors, links and tasks first, and then the ticket.
+     * Remember a ticket that GLPI starts to purge. GLPI removes its actors, links and tasks first, and then the ticket.
      *
-     * What the hooks see until then describes a ticket that is about to go, so nothing of it is sent.
+     * Until then the hooks see a ticket that is about to disappear, so none of its changes is sent.
      */
     public static function purging(Ticket $ticket): void
     {
@@ -135,12 +135,12 @@ final class Watch
     }
 
     /**
-     * A ticket was purged or put into the bin.
+     * Record that a ticket was purged or put into the bin.
      *
-     * GLPI puts a ticket into the bin, too, that it has merged into another one. What was done there stays done: the time
-     * of the originals is logged, that of the copies is not. A deletion would stop what is still on its way.
-     * If the tasks were copied, that also holds when a person purges the merged ticket.
-     * What waits of a ticket in the bin stays, since the ticket may come back.
+     * GLPI also puts a ticket into the bin after it has merged it into another one. The work on that ticket stays valid:
+     * the time of the original tasks is logged, that of the copies is not. A deletion event would stop unfinished events.
+     * If the tasks were copied, the same applies when a person purges the merged ticket.
+     * Unsent events of a ticket in the bin stay, since the ticket can be restored.
      */
     public static function deleted(Ticket $ticket): void
     {
@@ -160,7 +160,7 @@ final class Watch
         });
     }
 
-    /** A task was purged. Where its whole ticket is purged, the ticket's deletion says so for all of them. */
+    /** Record that a task was purged. If its whole ticket is purged, the ticket's deletion covers all its tasks. */
     public static function taskPurged(TicketTask $task): void
     {
         self::quietly(static function () use ($task): void {
@@ -172,7 +172,7 @@ final class Watch
         });
     }
 
-    /** A ticket came out of the bin: its state, and the tasks that changed in there, are sent after that. */
+    /** Record that a ticket was restored, then its state and the tasks that changed while it was in the bin. */
     public static function restored(Ticket $ticket): void
     {
         $id = (int) $ticket->fields['id'];
@@ -185,7 +185,7 @@ final class Watch
         }));
     }
 
-    /** Log what goes wrong, and go on. */
+    /** Run an action; log an exception instead of raising it. */
     public static function quietly(callable $action): void
     {
         try {
@@ -209,7 +209,7 @@ final class Watch
         );
     }
 
-    /** Put something of a ticket into the spool, unless GLPI is purging the ticket; it is sent once the user is gone. */
+    /** Put events of a ticket into the spool, unless GLPI is purging the ticket; they are sent after the response. */
     private static function record(int $ticket, callable $action): void
     {
         if (self::isPurging($ticket)) {
@@ -220,7 +220,7 @@ final class Watch
         Sender::afterTheAnswer();
     }
 
-    /** Whether GLPI is purging a ticket; a plugin that calls the purge off takes the input away. */
+    /** Whether GLPI is purging a ticket; a plugin that cancels the purge removes the item's input. */
     private static function isPurging(int $ticket): bool
     {
         return is_array((self::$purging[$ticket] ?? null)?->input);
@@ -229,8 +229,8 @@ final class Watch
     /**
      * Whether GLPI puts a ticket into the bin because it has merged it, with or without its tasks.
      *
-     * Only a merge leaves a follow-up in the other ticket that names this one, and bins without a notification. One alone
-     * is not enough: a merged ticket can be restored, and a person can bin it later.
+     * Only a merge both adds a follow-up that names this ticket and puts the ticket into the bin without a notification.
+     * The follow-up alone is not enough: a merged ticket can be restored, and a person can put it into the bin later.
      */
     private static function isMerging(Ticket $ticket): bool
     {
@@ -243,7 +243,7 @@ final class Watch
             ]) > 0;
     }
 
-    /** The ticket as it is stored: the item in memory may lack what another request has saved meanwhile. */
+    /** Add the ticket as it is stored: the item in memory may lack changes that another request has saved. */
     private static function addTicket(Spool $spool, int $id): void
     {
         $ticket = new Ticket();
@@ -286,7 +286,7 @@ final class Watch
         }
     }
 
-    /** What a document was linked to, if that is a ticket or something of one. */
+    /** Return the item that a document was linked to, or null if it is missing or cannot belong to a ticket. */
     private static function holderOf(Document_Item $link): ?CommonDBTM
     {
         $type = $link->fields['itemtype'];
@@ -297,7 +297,7 @@ final class Watch
         return $holder->getFromDB((int) $link->fields['items_id']) ? $holder : null;
     }
 
-    /** The ticket of something that a document was linked to; 0: it is of something else. */
+    /** Return the id of the ticket that contains an item, or 0 if it belongs to something else. */
     private static function ticketOfHolder(CommonDBTM $holder): int
     {
         $fields = $holder->fields;
@@ -308,7 +308,7 @@ final class Watch
         };
     }
 
-    /** The ticket that a link is about, as far as the event says it: of people who only watch it does not. */
+    /** Return the ticket of a link, or 0 if events do not contain the link: they contain no observers. */
     private static function ticketOf(CommonDBTM $link): int
     {
         $fields = $link->fields;

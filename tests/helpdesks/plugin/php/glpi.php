@@ -1,9 +1,9 @@
 <?php
 
 /**
- * Small stand-ins of what the plugin uses of GLPI 11, over a database in memory.
+ * Small stand-ins for the parts of GLPI 11 that the plugin uses, on a database in memory.
  *
- * What GLPI does to a ticket, and the order in which it runs hooks meanwhile, is as it was measured with GLPI 11.0.6.
+ * GLPI's changes to a ticket and the order of its hooks are as observed with GLPI 11.0.6.
  */
 
 declare(strict_types=1);
@@ -48,7 +48,7 @@ namespace Glpi\Error {
 namespace Glpi\Application\View {
     final class TemplateRenderer
     {
-        /** @var array<string, array<string, mixed>> what was displayed last, by template */
+        /** @var array<string, array<string, mixed>> the variables of the last display, by template */
         public static array $displayed = [];
 
         public static function getInstance(): self
@@ -126,7 +126,7 @@ namespace {
 
     final class Database
     {
-        /** Tables that are named after a type of item. */
+        /** The type of item that each table stores. */
         private const TABLES = [
             'glpi_tickettasks'          => 'TicketTask',
             'glpi_itils_projects'       => 'Itil_Project',
@@ -146,7 +146,7 @@ namespace {
         public int $now = 1795265199;
         public bool $is_locked_elsewhere = false;
         public bool $is_broken = false;
-        /** called when a ticket is locked, as if another request had been faster */
+        /** called when a ticket is locked, to simulate a faster request */
         public ?Closure $meanwhile = null;
 
         public function quote(string $text): string
@@ -296,7 +296,7 @@ namespace {
 
     final class Plugin
     {
-        /** @var array<string, list<string>> the types that each class has a tab on */
+        /** @var array<string, list<string>> the types of items on which each class has a tab */
         public static array $tabs = [];
 
         public static function doHook(string $hook, CommonDBTM $item): void
@@ -383,14 +383,14 @@ namespace {
             Plugin::doHook('item_add', $this);
         }
 
-        /** Remove the row, with the hooks before and after. */
+        /** Remove the row, and run the hooks before and after. */
         public function purge(): void
         {
             global $DB;
             $this->input = ['_purge' => 1];
             Plugin::doHook('pre_item_purge', $this);
             if (!is_array($this->input)) {
-                return; // a plugin has called it off
+                return; // a plugin has cancelled it
             }
             $this->cleanDBonPurge();
             unset($DB->tables[static::class][$this->fields['id']]);
@@ -446,7 +446,7 @@ namespace {
         }
 
         /**
-         * Into the bin: the item in memory does not know of it.
+         * Put the ticket into the bin; the fields in memory do not change.
          *
          * @param array<string, mixed> $input
          */
@@ -464,7 +464,7 @@ namespace {
             Plugin::doHook('item_delete', $this);
         }
 
-        /** Out of the bin: the item in memory does not know of it. */
+        /** Restore the ticket from the bin; the fields in memory do not change. */
         public function restore(): void
         {
             global $DB;
@@ -472,7 +472,7 @@ namespace {
             Plugin::doHook('item_restore', $this);
         }
 
-        /** Its tasks go first, then its links to projects, then its actors, and then the ticket. */
+        /** Purge the tasks first, then the links to projects, then the actors; the ticket follows. */
         protected function cleanDBonPurge(): void
         {
             $of_ticket = ['tickets_id' => $this->fields['id']];
@@ -489,7 +489,7 @@ namespace {
             }
         }
 
-        /** A new ticket alike, then the people and the groups of this one, each added by itself; no tasks, no projects. */
+        /** Clone the ticket, then add its people and groups one by one. Tasks and projects are not cloned. */
         public function copy(): void
         {
             $copy = new self();
@@ -502,9 +502,9 @@ namespace {
         }
 
         /**
-         * Write a follow-up that names the other ticket, copy its tasks, and put that into the bin.
+         * Add a follow-up that names the other ticket, copy its tasks, and put the other ticket into the bin.
          *
-         * The copies get new ids, and everything else from their originals.
+         * The copies get new ids and name their source ticket; everything else is from their originals.
          */
         public function merge(int $other, bool $with_tasks = true): void
         {
@@ -550,14 +550,14 @@ namespace {
 
     final class Document extends CommonDBTM
     {
-        /** Whoever may read its entity. */
+        /** GLPI checks only whether the reader may read the document's entity. */
         public function canViewItem(): bool
         {
             return true;
         }
 
         /**
-         * Whoever may view something of the ticket that it is linked to.
+         * Whether the reader may view an item of the ticket that the document is linked to.
          *
          * @param array{itemtype: string, items_id: int} $options
          */
@@ -581,7 +581,7 @@ namespace {
 
     final class Ticket_User extends CommonDBTM
     {
-        /** The last one who was assigned leaves the ticket as new, which a hook of the ticket says first. */
+        /** If no user is assigned any more, the ticket becomes new; its update hook runs before the link's hook. */
         protected function post_deleteFromDB(): void
         {
             global $DB;

@@ -1,7 +1,7 @@
 <?php
 
 /**
- * Plays a list of steps (JSON on stdin) with the plugin over the stand-ins, and prints what each of them returned.
+ * Runs a list of steps (JSON on stdin) with the plugin on the stand-ins, and prints the result of each step.
  */
 
 declare(strict_types=1);
@@ -53,7 +53,7 @@ function item(array $step): CommonDBTM
 }
 
 /**
- * Another plugin calls a purge off.
+ * Start a purge that another plugin cancels.
  *
  * @param array<string, mixed> $step
  */
@@ -66,7 +66,7 @@ function calledOff(array $step): void
 }
 
 /**
- * Send the page's form, as front/config.php takes it.
+ * Submit the page's form, as front/config.php handles it.
  *
  * @param array<string, string> $form
  */
