@@ -1,9 +1,9 @@
 # Redmine 6.x from the packages of a newer Debian ($suite); sourced by redmine-up.
 #
-# They are unpacked into an image in the cache: this machine's own packages and apt sources stay as they are.
-# Commands run in the image, in a mount namespace of their own, where the server's directory has the same path
-# as outside: nothing stays mounted, and whatever is not about packages is the same for all versions.
-root=''   # where the packages are: the image
+# They are unpacked into an image in the cache; this machine's own packages and apt sources do not change.
+# Commands run in the image, in a separate mount namespace, where the server's directory has the same path
+# as outside. So nothing stays mounted, and only the code that provides packages differs between versions.
+root=''   # the directory with the packages: the image
 
 provide() {
   apt_install mmdebstrap debian-archive-keyring util-linux sqlite3 curl jq
@@ -30,7 +30,7 @@ make_image() {
     mirror=$(cat /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null |
       sed -nE 's/^(URIs:|deb( \[[^]]*\])?) +([^ ]+).*/\3/p' | head -n 1)
   umask 022
-  # a mirror that was frozen some weeks ago will do, too: the packages are signed
+  # a mirror that is some weeks old is acceptable, because the packages are signed
   mmdebstrap --mode=root --variant=apt --skip=check/qemu \
     --aptopt='APT::Install-Recommends "false"' --aptopt='Acquire::Check-Valid-Until "false"' --dpkgopt=force-unsafe-io \
     --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \

@@ -4,12 +4,12 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
-{{- /* The keys of a secret that a process may have: all, or those of `only` that there are. */}}
+{{- /* The keys of a secret that a process gets: all of them, or only the existing ones of `only`. */}}
 {{- define "deskbridge.keys" -}}
 {{- range .secret.keys }}{{ if or (not $.only) (has . $.only) }}{{ . }} {{ end }}{{ end }}
 {{- end }}
 
-{{- /* A pod: root, component, secret, only, settings, arguments, port, probe, resources. */}}
+{{- /* A pod: root, component, secret, only, settings, arguments, restart, port, isAsked, resources. */}}
 {{- define "deskbridge.pod" -}}
 {{- $keys := include "deskbridge.keys" . | trim | splitList " " -}}
 metadata:
@@ -44,7 +44,7 @@ spec:
       {{- if .port }}
       ports:
         - {name: http, containerPort: {{ .port }}}
-      # a process that is alive and cannot do its work, for want of the database, is not restarted for it
+      # a live process is not restarted if it cannot work because the database is down
       startupProbe: {httpGet: {path: /livez, port: http}, periodSeconds: 2, failureThreshold: 30}
       livenessProbe: {httpGet: {path: /livez, port: http}, periodSeconds: 10, timeoutSeconds: 5}
       {{- if .isAsked }}
