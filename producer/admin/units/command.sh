@@ -1,5 +1,5 @@
 #!/bin/sh
-# deskbridge, typed by root: systemd runs it as its account, with the settings and secrets of /etc/deskbridge.
+# The command deskbridge for root: systemd runs it under deskbridge's account, with the settings and secrets in /etc/deskbridge.
 set -eu
 refuse() { echo "deskbridge: $1" >&2; exit 1; }
 program=/opt/deskbridge/bin/deskbridge

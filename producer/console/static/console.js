@@ -1,10 +1,10 @@
-// Makes the pages live and handy. Everything works without it, only slower.
+// Adds live updates and shortcuts to the pages. Without it everything works, only more slowly.
 const page = document.documentElement;
 const speaker = document.getElementById("speaker");
 const words = document.body.dataset;
 const say = (text) => { if (speaker) speaker.textContent = text; };
 
-// what was said once is not said again when the page is loaded anew, or its address handed on
+// remove a result from the address, so that a reload or a copied address does not show it again
 if (location.search.includes("did=")) {
   const address = new URL(location.href);
   for (const name of ["did", "sent", "of"]) address.searchParams.delete(name);
@@ -13,7 +13,7 @@ if (location.search.includes("did=")) {
 
 if (matchMedia("(max-width: 50rem)").matches) document.querySelector(".menu")?.removeAttribute("open");
 
-// --- times: the reader's own in view, UTC in the title
+// --- times: shown in the reader's time zone, with UTC in the title
 const days = new Intl.DateTimeFormat(page.lang, { year: "numeric", month: "numeric", day: "numeric" });
 const formats = (options) => ["today", "lately", "long ago"].map((age) => new Intl.DateTimeFormat(page.lang, {
   hour: "2-digit", minute: "2-digit", hourCycle: "h23", ...options,
@@ -41,7 +41,7 @@ localTimes(document);
 
 for (const one of document.querySelectorAll("input[name=offset]")) one.value = new Date().getTimezoneOffset();
 
-// --- the key / leads to the search
+// --- the key / moves the focus to the search field
 const find = document.getElementById("q");
 document.addEventListener("keydown", (event) => {
   if (!find || event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -50,9 +50,9 @@ document.addEventListener("keydown", (event) => {
   find.focus(); find.select();
 });
 
-// --- live parts: the same page is asked for again, and what differs is put in its place
+// --- live parts: request the same page again, and replace what has changed
 const isLive = document.querySelector("main [data-live]") !== null;
-const EVERY = isLive ? 5000 : 30000; // elsewhere only the counts of the navigation are new
+const EVERY = isLive ? 5000 : 30000; // other pages update only the counts in the navigation
 let pause = EVERY, tag = null, timer = null;
 const isUsed = (node) => {
   const chosen = getSelection();
@@ -63,12 +63,12 @@ const isUsed = (node) => {
     || node.matches("details[open]:not([data-was]), input[name=id]:checked")
     || node.querySelector("details[open]:not([data-was]), input[name=id]:checked") !== null;
 };
-const keyed = (nodes) => { // each by its id, or as the n-th of its kind
+const keyed = (nodes) => { // each by its id, or by its position among nodes of its kind
   const seen = {}, found = new Map();
   for (const one of nodes) found.set(one.getAttribute?.("id") || `${one.nodeName} ${seen[one.nodeName] = (seen[one.nodeName] || 0) + 1}`, one);
   return found;
 };
-// what a person uses stays the element that it is, and everything in and around it is renewed
+// keep an element that a person is using, and renew everything inside and around it
 const renew = (was, now) => {
   if (was.isEqualNode(now)) return;
   if (!isUsed(was)) { was.replaceWith(document.adoptNode(now)); return; }
@@ -93,7 +93,7 @@ const ask = () => new Promise((done, failed) => {
   request.onerror = request.ontimeout = failed;
   request.send();
 });
-const asking = () => document.querySelector("dialog[open]") !== null; // about a form, which stays as it is meanwhile
+const asking = () => document.querySelector("dialog[open]") !== null; // a form asks for confirmation and must not change meanwhile
 const look = async () => {
   if (document.hidden || asking()) return plan();
   try {
@@ -119,7 +119,7 @@ const put = (fresh) => {
   if (token) for (const one of document.querySelectorAll("input[name=form_token]")) one.value = token;
 };
 const plan = () => { clearTimeout(timer); timer = setTimeout(look, pause); };
-// how old the page is, for who looks at it
+// show the age of the page's data
 const sign = document.getElementById("live");
 let seenAt = Date.now();
 const LATE_S = 20;
@@ -139,7 +139,7 @@ if (document.querySelector("[data-live]")) {
   document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
 }
 
-// --- a form that acts asks first, by naming the act; and it is sent once
+// --- an action is confirmed before its form is sent, and the form is sent only once
 document.addEventListener("submit", (event) => {
   const form = event.target, button = event.submitter;
   if (form.method === "dialog") return;
@@ -168,7 +168,7 @@ document.addEventListener("submit", (event) => {
 });
 window.addEventListener("pageshow", () => { for (const one of document.forms) { delete one.dataset.sent; delete one.dataset.sure; } });
 
-// --- a field that is a number becomes one in which a name is searched for
+// --- turn a field for an id into one that searches for names
 const fetchJson = async (path, options) => {
   const answer = await fetch(path, { headers: { Accept: "application/json" }, ...options });
   if (!answer.ok) throw new Error(String(answer.status));
@@ -224,7 +224,7 @@ for (const input of document.querySelectorAll("input[data-search]")) {
       list.hidden = false; shown.setAttribute("aria-expanded", "true"); at = -1;
     } catch { say(words.old); }
   };
-  // a name that is typed exactly is that choice, as much as one that is clicked
+  // typing a name exactly selects it, as clicking it does
   const settle = async () => {
     const text = shown.value.trim();
     if (input.value || !text) return;
@@ -258,7 +258,7 @@ document.addEventListener("submit", (event) => {
   Promise.all(open.map((one) => one.settle())).then(() => form.requestSubmit(button), () => say(words.old));
 }, true);
 
-// --- a form whose changes would be lost asks before it is left
+// --- ask before a person leaves a form with unsaved changes
 for (const form of document.querySelectorAll("form[data-guard]")) {
   const typed = () => combos.filter((one) => one.form === form).map((one) => one.text());
   const now = () => JSON.stringify([[...new FormData(form)].filter(([name]) => name !== "form_token"), typed()]);
@@ -267,7 +267,7 @@ for (const form of document.querySelectorAll("form[data-guard]")) {
   window.addEventListener("beforeunload", (event) => { if (was !== null && now() !== was) event.preventDefault(); });
 }
 
-// --- a button that copies a text; outside TLS browsers have no clipboard, but copy what is selected
+// --- a button that copies a text; without TLS browsers offer no clipboard, but they copy a selection
 for (const button of document.querySelectorAll("button[data-copy]")) {
   const from = document.getElementById(button.dataset.copy);
   button.hidden = false;
@@ -282,7 +282,7 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
   });
 }
 
-// --- parts of a form that belong to a choice
+// --- parts of a form that depend on a choice
 const choices = () => {
   for (const part of document.querySelectorAll("[data-when]")) {
     const [name, value] = part.dataset.when.split("=");
@@ -292,7 +292,7 @@ const choices = () => {
 };
 if (document.querySelector("[data-when]")) { document.addEventListener("change", choices); choices(); }
 
-// --- the editor of templates
+// --- the template editor
 const editor = document.querySelector(".editor");
 if (editor) {
   const area = editor.querySelector("textarea"), tints = editor.querySelector(".tints"), lines = editor.querySelector(".lines");
@@ -352,7 +352,7 @@ if (editor) {
   variable?.addEventListener("input", () => {
     for (const one of document.querySelectorAll(".palette li")) one.hidden = !one.textContent.toLowerCase().includes(variable.value.toLowerCase());
   });
-  // a link to what is wrong names its line
+  // a link to an error contains its line number
   const asked = Number(new URLSearchParams(location.search).get("line"));
   if (asked > 0) {
     const start = area.value.split("\n").slice(0, asked - 1).join("\n").length + (asked > 1 ? 1 : 0);
