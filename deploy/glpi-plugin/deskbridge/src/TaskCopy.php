@@ -67,7 +67,7 @@ final class TaskCopy
     }
 
     /**
-     * Whether copies of a ticket's tasks still exist in another ticket, so that it was merged.
+     * Whether copies of a ticket's tasks still exist in another ticket; if so, it was merged.
      *
      * The other ticket may be in the bin, since it can be restored and its copies are never logged themselves. It may have
      * been merged again, so a copy of a copy counts too, even if the copy between them no longer exists.
