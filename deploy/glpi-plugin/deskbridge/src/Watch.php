@@ -147,9 +147,8 @@ final class Watch
         $id = (int) $ticket->fields['id'];
         $is_purge = isset(self::$purging[$id]);
         unset(self::$purging[$id]);
-        $is_merge = self::isMerging($ticket);
-        self::quietly(static function () use ($id, $is_purge, $is_merge): void {
-            if (!$is_merge && !TaskCopy::haveSurvived($id)) {
+        self::quietly(static function () use ($ticket, $id, $is_purge): void {
+            if (!self::isMerging($ticket) && !TaskCopy::haveSurvived($id)) {
                 self::record($id, static function (Spool $spool) use ($id, $is_purge): void {
                     if ($is_purge) {
                         $spool->forget($id);
