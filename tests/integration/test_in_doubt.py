@@ -18,6 +18,7 @@ from shared.store.tables.ledger import LedgerRow, LedgerState, TicketIssueLink
 from shared.store.tables.types import clock
 from shared.tracker.lists import TrackerLists
 from tests.support.bridge import Bridge
+from tests.support.crashes import WorkerDied, die
 from tests.support.events import BOB, task, task_event, ticket, ticket_event
 from tests.support.ledger import let_leases_run_out
 from worker.ticket.create import Link
@@ -25,10 +26,6 @@ from worker.ticket.retry import MOST_ROUNDS, MOST_SILENT_ROUNDS
 
 LOST_AFTER = ["reset_after", "timeout_after", "garbage_after", "status_after"]
 LOST_BEFORE = ["reset_before", "timeout_before", "status_before"]
-
-
-class WorkerDied(BaseException):
-    """Simulates SIGKILL: no code of deskbridge catches it."""
 
 
 def lose(stand_in: StandIn, kind: str, path: str, count: int = 1) -> None:
@@ -210,9 +207,6 @@ def test_equal_tasks_of_two_people_each_get_their_own_entry(bridge: Bridge, stan
 
 
 def die_before_linking(monkeypatch: pytest.MonkeyPatch, bridge: Bridge) -> None:
-    def die(*_: object) -> None:
-        raise WorkerDied
-
     bridge.receive(task_event())
     with monkeypatch.context() as patched:
         patched.setattr(Link, "carry_out", die)

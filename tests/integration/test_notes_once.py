@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState
 from tests.integration.test_recovery import Backup
 from tests.support.bridge import Bridge
-from tests.support.events import ALICE, BOB, followup, followup_event, solution_event, task_event
+from tests.support.crashes import WorkerDied, die
+from tests.support.events import ALICE, BOB, followup, followup_event, on_ticket, solution_event, task_event
 from tests.support.ledger import a_sweep, let_leases_run_out, notes_of, row, stopped, until_settled
 from worker.ticket.create import Link
 
@@ -30,10 +32,6 @@ DEVELOPER, REPORTER = 4, 5
 PUBLIC_PROJECT, PRIVATE_PROJECT = 2, 4
 ON_TRACKER = 5
 """Alice's id in the tracker."""
-
-
-class WorkerDied(BaseException):
-    """Simulates SIGKILL: no code of deskbridge catches it."""
 
 
 @pytest.fixture
@@ -118,9 +116,6 @@ def test_a_worker_killed_between_204_and_commit_leaves_one_note(
 ) -> None:
     begun.configure(in_doubt_policy=policy)
 
-    def die(*_: object) -> None:
-        raise WorkerDied
-
     begun.receive(followup_event(1))
     with monkeypatch.context() as patched:
         patched.setattr(Link, "carry_out", die)
@@ -137,9 +132,6 @@ def test_a_worker_killed_between_204_and_commit_leaves_one_note(
 def test_a_worker_killed_between_claim_and_send_leaves_a_note_that_another_sends(
     begun: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def die(*_: object) -> None:
-        raise WorkerDied
-
     begun.receive(followup_event(1))
     with monkeypatch.context() as patched:
         patched.setattr(SendWindow, "check", die)
@@ -341,6 +333,8 @@ def test_the_sweep_notifies_a_ticket_whose_note_is_in_doubt_and_that_no_event_as
     assert row(begun, Kind.FOLLOWUP, 77).state == LedgerState.LINKED
 
 
+TICKETS = itertools.count(5001)
+"""Numbers of the examples' tickets."""
 FAULTS = st.lists(
     st.tuples(
         st.sampled_from(["PUT", "GET"]),
@@ -378,10 +372,10 @@ def test_whatever_is_lost_each_note_is_there_once(
     faults: list[tuple[str, str, int]],
     given_events: list[tuple[Kind, int, str, int, bool]],
 ) -> None:
-    ticket_id = Counted.next()
+    ticket_id = next(TICKETS)
     begun.redis.flushdb()
     stand_in.clear_faults()
-    begun.receive(_of(task_event(0), ticket_id, 10_000 + ticket_id))
+    begun.receive(on_ticket(task_event(0), ticket_id, 10_000 + ticket_id))
     begun.sync(ticket_id)
     issue_id = row(begun, Kind.TICKET, ticket_id).tracker_id
     path = f"/issues/{issue_id}.json"
@@ -399,11 +393,11 @@ def test_whatever_is_lost_each_note_is_there_once(
             if kind is Kind.FOLLOWUP
             else solution_event(at, of_solution=content)
         )
-        begun.receive(_of(made, ticket_id))
+        begun.receive(on_ticket(made, ticket_id))
         wanted.setdefault((kind, key), (text, "alice" if person is ALICE else "bob"))
         with pytest.MonkeyPatch.context() as patched:
             if dies:
-                patched.setattr(Link, "carry_out", _die)
+                patched.setattr(Link, "carry_out", die)
             try:
                 begun.sync(ticket_id)
             except WorkerDied:
@@ -421,24 +415,3 @@ def test_whatever_is_lost_each_note_is_there_once(
     assert [one.state for one in linked] == [LedgerState.LINKED] * len(wanted), begun.steps(ticket_id)
     assert len({one.tracker_id for one in linked}) == len(wanted)
     assert found.total() == len(wanted), (found, begun.steps(ticket_id))
-
-
-class Counted:
-    """Numbers the tickets of the examples."""
-
-    number = 5000
-
-    @classmethod
-    def next(cls) -> int:
-        cls.number += 1
-        return cls.number
-
-
-def _die(*_: object) -> None:
-    raise WorkerDied
-
-
-def _of(event: dict[str, Any], ticket_id: int, task_id: int | None = None) -> dict[str, Any]:
-    """Return an event moved to another ticket."""
-    moved = {**event, "ticket": {**event["ticket"], "id": ticket_id}}
-    return moved if task_id is None else {**moved, "task": {**event["task"], "id": task_id}}

@@ -174,3 +174,9 @@ def stored_event(payload: str) -> Event:
     event = stored(payload)
     assert isinstance(event, Event)
     return event
+
+
+def on_ticket(event: dict[str, Any], ticket_id: int, task_id: int | None = None) -> dict[str, Any]:
+    """Return an event moved to another ticket, and its task to another number."""
+    moved = {**event, "ticket": {**event["ticket"], "id": ticket_id}}
+    return moved if task_id is None else {**moved, "task": {**event["task"], "id": task_id}}

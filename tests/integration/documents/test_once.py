@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from shared.store.tables.ledger import LedgerState
 from tests.integration.documents import SIZE
 from tests.integration.test_recovery import Backup
 from tests.support.bridge import Bridge
-from tests.support.events import document, document_event, followup_event, task_event
+from tests.support.crashes import WorkerDied, die
+from tests.support.events import document, document_event, followup_event, on_ticket, task_event
 from tests.support.ledger import (
     a_sweep,
     attachments_of,
@@ -42,10 +44,6 @@ WHOSE = [
     pytest.param(document()["user"], id="the person uploads"),
     pytest.param({"id": 99, "email": "stranger@example.test"}, id="the API user uploads"),
 ]
-
-
-class WorkerDied(BaseException):
-    """Simulates SIGKILL: no code of deskbridge catches it."""
 
 
 def lose(stand_in: StandIn, fault: str, method: str = "PUT", path: str = ISSUE) -> None:
@@ -208,9 +206,6 @@ def test_a_worker_killed_between_204_and_commit_leaves_one_attachment(
 ) -> None:
     begun.configure(in_doubt_policy=policy)
 
-    def die(*_: object) -> None:
-        raise WorkerDied
-
     begun.receive(document_event(1))
     with monkeypatch.context() as patched:
         patched.setattr(Link, "carry_out", die)
@@ -227,9 +222,6 @@ def test_a_worker_killed_between_204_and_commit_leaves_one_attachment(
 def test_a_worker_killed_between_claim_and_send_leaves_a_document_that_another_attaches(
     begun: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def die(*_: object) -> None:
-        raise WorkerDied
-
     begun.receive(document_event(1))
     with monkeypatch.context() as patched:
         patched.setattr(SendWindow, "check", die)
@@ -342,6 +334,8 @@ def test_the_sweep_notifies_a_ticket_whose_document_is_in_doubt_and_that_no_even
     assert row(begun, Kind.DOCUMENT, KEY).state == LedgerState.LINKED
 
 
+TICKETS = itertools.count(5001)
+"""Numbers of the examples' tickets."""
 FAULTS = st.lists(
     st.tuples(
         st.sampled_from([("POST", UPLOADS), ("PUT", None), ("GET", None)]),
@@ -375,10 +369,10 @@ def test_whatever_is_lost_each_document_is_attached_once(
     faults: list[tuple[tuple[str, str | None], str, int]],
     given_events: list[tuple[int, str, bool]],
 ) -> None:
-    ticket_id = Counted.next()
+    ticket_id = next(TICKETS)
     begun.redis.flushdb()
     stand_in.clear_faults()
-    begun.receive(_of(task_event(0), ticket_id, 10_000 + ticket_id))
+    begun.receive(on_ticket(task_event(0), ticket_id, 10_000 + ticket_id))
     begun.sync(ticket_id)
     issue_id = row(begun, Kind.TICKET, ticket_id).tracker_id
     assert issue_id is not None
@@ -387,11 +381,11 @@ def test_whatever_is_lost_each_document_is_attached_once(
         if pending and pending[0][1] != "none":
             (method, path), fault, count = pending.pop(0)
             stand_in.fault(fault, method=method, path=path or f"/issues/{issue_id}.json", count=count)
-        begun.receive(_of(document_event(at, of_document=document(number, name=name)), ticket_id))
+        begun.receive(on_ticket(document_event(at, of_document=document(number, name=name)), ticket_id))
         wanted.add(number)
         with pytest.MonkeyPatch.context() as patched:
             if dies:
-                patched.setattr(Link, "carry_out", _die)
+                patched.setattr(Link, "carry_out", die)
             try:
                 begun.sync(ticket_id)
             except WorkerDied:
@@ -407,24 +401,3 @@ def test_whatever_is_lost_each_document_is_attached_once(
     found = {one["id"] for one in stand_in.state()["attachments"] if one["issue_id"] == issue_id}
     assert found == {one.tracker_id for one in rows}, begun.steps(ticket_id)
     assert len(found) == len(wanted)
-
-
-class Counted:
-    """Numbers the tickets of the examples."""
-
-    number = 5000
-
-    @classmethod
-    def next(cls) -> int:
-        cls.number += 1
-        return cls.number
-
-
-def _die(*_: object) -> None:
-    raise WorkerDied
-
-
-def _of(event: dict[str, Any], ticket_id: int, task_id: int | None = None) -> dict[str, Any]:
-    """Return an event moved to another ticket."""
-    moved = {**event, "ticket": {**event["ticket"], "id": ticket_id}}
-    return moved if task_id is None else {**moved, "task": {**event["task"], "id": task_id}}
