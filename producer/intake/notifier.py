@@ -27,7 +27,7 @@ class Notifier:
         self._waiting: dict[int, str | None] = {}
         self._change = threading.Condition()
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="ringer", daemon=True)
+        self._thread = threading.Thread(target=self._work, name="notifier", daemon=True)
 
     def start(self) -> None:
         """Start the thread."""

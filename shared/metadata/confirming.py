@@ -44,7 +44,7 @@ def confirm(tx: Transaction, kind: MetadataKind, tracker_id: int) -> bool:
     raise NotFound(Refusal.ID_NOT_ON_TRACKER(kind=str(kind), id=tracker_id, **some_of(choices)))
 
 
-def confirm_link(tx: Transaction, link: ProjectMapping) -> bool:
+def confirm_mapping(tx: Transaction, mapping: ProjectMapping) -> bool:
     """Confirm that a project mapping names an active tracker project and a category of that project (SPEC 7).
 
     Returns:
@@ -53,13 +53,13 @@ def confirm_link(tx: Transaction, link: ProjectMapping) -> bool:
     Raises:
         NotFound: if it does not; names the choices.
     """
-    if not confirm(tx, MetadataKind.PROJECT, link.tracker_project_id):
+    if not confirm(tx, MetadataKind.PROJECT, mapping.tracker_project_id):
         return False
-    if link.default_category_id is None:
+    if mapping.default_category_id is None:
         return True
-    choices = tx.metadata.of_kind(MetadataKind.CATEGORY, tracker_project_id=link.tracker_project_id)
-    if link.default_category_id not in {one.tracker_id for one in choices}:
-        asked = {"project_id": link.tracker_project_id, "category_id": link.default_category_id}
+    choices = tx.metadata.of_kind(MetadataKind.CATEGORY, tracker_project_id=mapping.tracker_project_id)
+    if mapping.default_category_id not in {one.tracker_id for one in choices}:
+        asked = {"project_id": mapping.tracker_project_id, "category_id": mapping.default_category_id}
         if not choices:
             raise NotFound(Refusal.PROJECT_WITHOUT_CATEGORIES(**asked))
         raise NotFound(Refusal.CATEGORY_NOT_OF_PROJECT(**asked, **some_of(choices)))

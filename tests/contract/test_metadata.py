@@ -120,11 +120,11 @@ def test_a_form_creates_one_project_and_its_repeat_finds_it(services: Services, 
         {"name": "Form 🧪", "identifier": identifier.upper(), "custom_field_values": {"2": "C-1"}}
     )
     made = services.project_forms.create(MappingKind.ENTITY, 9, form)
-    project_id = made.linked.link.tracker_project_id
+    project_id = made.linked.mapping.tracker_project_id
     tracker.created.append(f"/projects/{project_id}.json")
     again = services.project_forms.create(MappingKind.ENTITY, 9, form)
     assert (made.created, again.created) == (True, False)
-    assert made.linked.link == again.linked.link
+    assert made.linked.mapping == again.linked.mapping
     project = tracker.read(f"/projects/{project_id}.json")["project"]
     assert (project["name"], project["identifier"], project["is_public"]) == ("Form 🧪", identifier, False)
 

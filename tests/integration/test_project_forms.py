@@ -93,9 +93,9 @@ def test_a_form_creates_a_project_links_it_and_synchronises(
     assert made.metadata
     assert (project["name"], project["parent_id"], project["is_public"]) == ("Lab 🧪", 1, True)
     assert (project["modules"], project["custom_fields"]) == (["wiki"], {COST_CENTRE: "C-1"})
-    assert made.linked.link == ProjectMapping(ENTITY, 9, project["id"], None)
+    assert made.linked.mapping == ProjectMapping(ENTITY, 9, project["id"], None)
     with bridge.store.transaction() as tx:
-        assert tx.mappings.get(ENTITY, 9) == made.linked.link
+        assert tx.mappings.get(ENTITY, 9) == made.linked.mapping
         assert tx.metadata.runs()[0].counts["projects"] == 6
 
 
@@ -175,7 +175,7 @@ def test_an_identifier_of_somebody_elses_project_is_refused_with_what_to_do(form
 def test_the_same_form_again_finds_what_the_first_one_made(forms: ProjectForms, stand_in: StandIn) -> None:
     first, again = forms.create(ENTITY, 9, form()), forms.create(ENTITY, 9, form())
     assert (first.created, again.created) == (True, False)
-    assert first.linked.link == again.linked.link
+    assert first.linked.mapping == again.linked.mapping
     assert len(projects(stand_in)) == 1
 
 
@@ -186,7 +186,7 @@ def test_a_lost_answer_is_looked_up_before_anything_is_sent_again(
     forms: ProjectForms, stand_in: StandIn, fault: str
 ) -> None:
     stand_in.fault(fault, method="POST", path="/projects.json", count=1)
-    assert forms.create(ENTITY, 9, form()).linked.link.tracker_project_id == projects(stand_in)[0]["id"]
+    assert forms.create(ENTITY, 9, form()).linked.mapping.tracker_project_id == projects(stand_in)[0]["id"]
     assert len(projects(stand_in)) == 1
     assert creations(stand_in) == 1
 
@@ -207,7 +207,7 @@ def test_an_answer_of_something_in_front_of_the_tracker_is_looked_up_before_anyt
 
     monkeypatch.setattr(ProjectClaims, "claim", claim_as_maintenance_begins)
     made = forms.create(ENTITY, 9, form())
-    assert made.linked.link.tracker_project_id == projects(stand_in)[0]["id"]
+    assert made.linked.mapping.tracker_project_id == projects(stand_in)[0]["id"]
     assert creations(stand_in) == 1
 
 
@@ -240,7 +240,7 @@ def test_while_the_key_is_refused_nobody_is_told_that_their_own_project_is_someb
     stand_in.settings(rest_enabled=True)
     settle(bridge)
     found = forms.create(ENTITY, 9, form())
-    assert found.linked.link.tracker_project_id == projects(stand_in)[0]["id"]
+    assert found.linked.mapping.tracker_project_id == projects(stand_in)[0]["id"]
 
 
 def test_a_form_whose_machine_slept_between_claim_and_call_sends_nothing(
@@ -297,7 +297,7 @@ def test_a_project_that_appears_after_all_is_found_by_the_repeat(
         forms.create(ENTITY, 9, form())
     found = forms.create(ENTITY, 9, form())
     assert not found.created
-    assert found.linked.link.tracker_project_id == projects(stand_in)[0]["id"]
+    assert found.linked.mapping.tracker_project_id == projects(stand_in)[0]["id"]
     assert creations(stand_in) == 1
 
 

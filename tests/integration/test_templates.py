@@ -217,7 +217,7 @@ def test_a_project_template_names_the_project_and_a_repeat_makes_no_second_one(
     form = ProjectForm.of({"name": "Lab", "identifier": "lab"})
     first, second = (forms.create(MappingKind.ENTITY, 9, form) for _ in range(2))
     assert (first.created, second.created) == (True, False)
-    assert first.linked.link.tracker_project_id == second.linked.link.tracker_project_id
+    assert first.linked.mapping.tracker_project_id == second.linked.mapping.tracker_project_id
     (made,) = [one for one in stand_in.state()["projects"] if one["identifier"] == "hd-lab"]
     assert made["name"] == "Lab (helpdesk)"
 

@@ -13,7 +13,7 @@ from producer.admin.records.transaction import Store, Transaction
 from producer.admin.review.adoption import projects_of
 from producer.admin.services import Services
 from shared.errors import BridgeError, NotFound, SettingsError, TrackerError
-from shared.metadata.confirming import confirm_link
+from shared.metadata.confirming import confirm_mapping
 from shared.notices.changes import Did
 from shared.notices.invalid import Invalid, Unimported
 from shared.notices.kinds import Kind
@@ -315,7 +315,7 @@ def _add_link(tx: Transaction, kind: MappingKind, line: Line) -> bool | Notice:
             kind=str(kind), id=line.id, tracker_project_id=before.tracker_project_id
         )
     try:
-        confirm_link(tx, link)
+        confirm_mapping(tx, link)
     except NotFound as unknown:
         return unknown.notice
     tx.mappings.put(link)

@@ -11,7 +11,7 @@ from producer.admin.presenters import shapes
 from producer.admin.records.transaction import Store, Transaction
 from shared.errors import BridgeError, NotFound
 from shared.events.place import place_of
-from shared.metadata.confirming import confirm_link
+from shared.metadata.confirming import confirm_mapping
 from shared.metadata.synchronisation import Connect
 from shared.notices.changes import Did
 from shared.notices.reasons import Reason
@@ -42,7 +42,7 @@ class MappingResult:
     """The result of adding a project mapping.
 
     Attributes:
-        link: the mapping as it is now.
+        mapping: the mapping as it is now.
         before: the mapping that it replaced.
         tickets: tickets whose events were skipped, or whose status was dropped, because the mapping was missing.
         events: number of these events.
@@ -50,7 +50,7 @@ class MappingResult:
         confirmed: whether the cached metadata has the tracker project; False if the cache is empty.
     """
 
-    link: ProjectMapping
+    mapping: ProjectMapping
     before: ProjectMapping | None
     tickets: list[int] = field(default_factory=list)
     events: int = 0
@@ -65,34 +65,36 @@ def all_mappings(store: Store) -> Sequence[ProjectMapping]:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedLinks:
+class NamedMappings:
     """Mappings of one kind, with the names of their tracker projects and categories by id."""
 
-    links: list[ProjectMapping]
+    mappings: list[ProjectMapping]
     projects: dict[int, str]
     categories: dict[int, str]
 
 
-def named_links(store: Store, kind: MappingKind) -> NamedLinks:
+def named_mappings(store: Store, kind: MappingKind) -> NamedMappings:
     """Return the mappings of help desk projects, or of entities, with names."""
     with store.transaction() as tx:
         found = [one for one in tx.mappings.all() if one.kind is kind]
         project_ids = {one.tracker_project_id for one in found}
         category_ids = {one.default_category_id for one in found}
         names = tx.metadata.names_of({MetadataKind.PROJECT: project_ids, MetadataKind.CATEGORY: category_ids})
-        return NamedLinks(found, names[MetadataKind.PROJECT], names[MetadataKind.CATEGORY])
+        return NamedMappings(found, names[MetadataKind.PROJECT], names[MetadataKind.CATEGORY])
 
 
-def find_link(store: Store, kind: MappingKind, helpdesk_id: int) -> ProjectMapping | None:
+def find_mapping(store: Store, kind: MappingKind, helpdesk_id: int) -> ProjectMapping | None:
     """Return the mapping of a help desk project or entity, or None."""
     with store.transaction() as tx:
         return tx.mappings.get(kind, helpdesk_id)
 
 
-def named_mapping(names: Names, link: ProjectMapping) -> shapes.LinkNamed:
+def named_mapping(names: Names, mapping: ProjectMapping) -> shapes.LinkNamed:
     """Return a mapping with the names that are known."""
-    project = names.name("tracker_project", link.tracker_project_id)
-    return shapes.LinkNamed.of(link, name=names.name(str(link.kind), link.helpdesk_id), project=project)
+    project = names.name("tracker_project", mapping.tracker_project_id)
+    return shapes.LinkNamed.of(
+        mapping, name=names.name(str(mapping.kind), mapping.helpdesk_id), project=project
+    )
 
 
 def mapping_with_project(store: Store, names: Names, kind: MappingKind, helpdesk_id: int) -> shapes.LinkShown:
@@ -102,14 +104,12 @@ def mapping_with_project(store: Store, names: Names, kind: MappingKind, helpdesk
         NotFound: if there is no such mapping.
     """
     with store.transaction() as tx:
-        link = tx.mappings.get(kind, helpdesk_id)
-        if link is None:
-            raise NotFound(Refusal.LINK_UNKNOWN(kind=str(kind), id=helpdesk_id))
-        project = tx.metadata.get(MetadataKind.PROJECT, link.tracker_project_id)
+        mapping = _existing(tx, kind, helpdesk_id)
+        project = tx.metadata.get(MetadataKind.PROJECT, mapping.tracker_project_id)
         base_url = tx.configs.get()[0].base_url
-    url = f"{base_url}/projects/{link.tracker_project_id}" if base_url else None
+    url = f"{base_url}/projects/{mapping.tracker_project_id}" if base_url else None
     return shapes.LinkShown.of(
-        link,
+        mapping,
         name=names.name(str(kind), helpdesk_id),
         project=project.name if project else None,
         url=url,
@@ -118,7 +118,7 @@ def mapping_with_project(store: Store, names: Names, kind: MappingKind, helpdesk
 
 def add_mapping(
     store: Store,
-    link: ProjectMapping,
+    mapping: ProjectMapping,
     *,
     replay: bool,
     keep_category: bool = False,
@@ -128,7 +128,7 @@ def add_mapping(
 
     Args:
         store: the database.
-        link: the mapping.
+        mapping: the mapping.
         keep_category: keep the category of the previous mapping if the tracker project is the same.
         replay: make events pending, and statuses due, that were skipped or dropped because the mapping was missing.
         connect: returns the tracker, to query the state of a project that is not cached.
@@ -138,10 +138,10 @@ def add_mapping(
     """
     try:
         with store.transaction() as tx:
-            made = put_mapping(tx, link, keep_category=keep_category)
+            made = put_mapping(tx, mapping, keep_category=keep_category)
     except NotFound as unknown:
-        now = _now(connect, link.tracker_project_id) if connect else None
-        category_id = unknown.notice.params.get("category_id", link.default_category_id)  # it may be kept
+        now = _now(connect, mapping.tracker_project_id) if connect else None
+        category_id = unknown.notice.params.get("category_id", mapping.default_category_id)  # it may be kept
         if now is None or not _is_newer(now, category_id):
             raise
         if now.state is ProjectState.ACTIVE and unknown.notice.code in OF_THE_CATEGORY:
@@ -183,20 +183,20 @@ def lacking_modules(connect: Connect, project_id: int) -> list[str]:
     return [] if enabled is None else [one for one in NEEDED_MODULES if one not in enabled]
 
 
-def put_mapping(tx: Transaction, link: ProjectMapping, *, keep_category: bool = False) -> MappingResult:
+def put_mapping(tx: Transaction, mapping: ProjectMapping, *, keep_category: bool = False) -> MappingResult:
     """Create or replace a mapping within a transaction, as `add_mapping`; after the commit, call `replay_waiting`."""
     tx.configs.lock_exclusive()
-    before = tx.mappings.get(link.kind, link.helpdesk_id)
-    if keep_category and before and before.tracker_project_id == link.tracker_project_id:
-        link = replace(link, default_category_id=before.default_category_id)
-    confirmed = confirm_link(tx, link)
-    tx.mappings.put(link)
-    if link != before:
+    before = tx.mappings.get(mapping.kind, mapping.helpdesk_id)
+    if keep_category and before and before.tracker_project_id == mapping.tracker_project_id:
+        mapping = replace(mapping, default_category_id=before.default_category_id)
+    confirmed = confirm_mapping(tx, mapping)
+    tx.mappings.put(mapping)
+    if mapping != before:
         did = Did.LINK_CHANGED(
-            kind=link.kind, id=link.helpdesk_id, tracker_project_id=link.tracker_project_id
+            kind=mapping.kind, id=mapping.helpdesk_id, tracker_project_id=mapping.tracker_project_id
         )
-        tx.changes.note(did, before=_noted(before) if before else None, after=_noted(link))
-    return MappingResult(link, before, confirmed=confirmed)
+        tx.changes.note(did, before=_noted(before) if before else None, after=_noted(mapping))
+    return MappingResult(mapping, before, confirmed=confirmed)
 
 
 def replay_waiting(store: Store, made: MappingResult, *, replay: bool) -> MappingResult:
@@ -209,20 +209,20 @@ def replay_waiting(store: Store, made: MappingResult, *, replay: bool) -> Mappin
         made: the result of `put_mapping`, after its commit.
         replay: as `add_mapping`.
     """
-    link = made.link
+    mapping = made.mapping
     with store.transaction() as tx:
-        skipped = [one for one in tx.journal.skipped_tickets(Reason.NO_LINK) if _belongs(one[2], link)]
+        skipped = [one for one in tx.journal.skipped_tickets(Reason.NO_LINK) if _belongs(one[2], mapping)]
         # a status may have been dropped without an event, if its own had ended before
         dropped = [
-            one for one, snapshot in tx.statuses.dropped_for(Reason.NO_LINK) if _belongs(snapshot, link)
+            one for one, snapshot in tx.statuses.dropped_for(Reason.NO_LINK) if _belongs(snapshot, mapping)
         ]
         tickets = sorted({*(ticket_id for ticket_id, _, _ in skipped), *dropped})
         events = sum(count for _, count, _ in skipped)
         if replay and events:
-            tx.changes.note(Did.EVENTS_REPLAYED(count=events, which=link.notice))
+            tx.changes.note(Did.EVENTS_REPLAYED(count=events, which=mapping.notice))
     for start in range(0, len(tickets) if replay else 0, AT_ONCE):
         with store.transaction() as tx:
-            _replay(tx, tickets[start : start + AT_ONCE], link)
+            _replay(tx, tickets[start : start + AT_ONCE], mapping)
     return replace(made, tickets=tickets, events=events, replayed=replay and bool(tickets))
 
 
@@ -236,27 +236,33 @@ def remove_mapping(store: Store, kind: MappingKind, helpdesk_id: int) -> Project
         NotFound: if there is no such mapping.
     """
     with store.transaction() as tx:
-        link = tx.mappings.get(kind, helpdesk_id)
-        if link is None:
-            raise NotFound(Refusal.LINK_UNKNOWN(kind=str(kind), id=helpdesk_id))
+        mapping = _existing(tx, kind, helpdesk_id)
         tx.mappings.remove(kind, helpdesk_id)
-        tx.changes.note(Did.LINK_REMOVED(kind=kind, id=helpdesk_id), before=_noted(link))
-    return link
+        tx.changes.note(Did.LINK_REMOVED(kind=kind, id=helpdesk_id), before=_noted(mapping))
+    return mapping
 
 
-def _noted(link: ProjectMapping) -> dict[str, Any]:
+def _existing(tx: Transaction, kind: MappingKind, helpdesk_id: int) -> ProjectMapping:
+    """Return a mapping, or raise NotFound."""
+    mapping = tx.mappings.get(kind, helpdesk_id)
+    if mapping is None:
+        raise NotFound(Refusal.LINK_UNKNOWN(kind=str(kind), id=helpdesk_id))
+    return mapping
+
+
+def _noted(mapping: ProjectMapping) -> dict[str, Any]:
     """Return a mapping as the audit log stores it."""
-    return shapes.Link.of(link).model_dump()
+    return shapes.Link.of(mapping).model_dump()
 
 
-def _belongs(snapshot: Mapping[str, Any], link: ProjectMapping) -> bool:
+def _belongs(snapshot: Mapping[str, Any], mapping: ProjectMapping) -> bool:
     place = place_of(snapshot)
-    of_its_kind = place.project_ids if link.kind is MappingKind.PROJECT else (place.entity_id,)
-    return link.helpdesk_id in of_its_kind
+    of_its_kind = place.project_ids if mapping.kind is MappingKind.PROJECT else (place.entity_id,)
+    return mapping.helpdesk_id in of_its_kind
 
 
-def _replay(tx: Transaction, tickets: list[int], link: ProjectMapping) -> None:
+def _replay(tx: Transaction, tickets: list[int], mapping: ProjectMapping) -> None:
     tx.journal.replay_skipped(tickets, Reason.NO_LINK, Reason.LINK_WAS_MADE())
     tx.statuses.give(tickets)  # the status was dropped, too, even if its own event had ended before
-    what = What.REPLAYED_FOR_LINK(link=link.notice, tracker_project_id=link.tracker_project_id)
+    what = What.REPLAYED_FOR_LINK(link=mapping.notice, tracker_project_id=mapping.tracker_project_id)
     tx.trace.append([Step(ticket_id, what) for ticket_id in tickets])

@@ -144,7 +144,7 @@ class ProjectForms:
         if category is not None:
             try:
                 made = add_mapping(self.store, replace(link, default_category_id=category), replay=False)
-                linked = replace(linked, link=made.link)
+                linked = replace(linked, mapping=made.mapping)
             except NotFound as unknown:
                 warnings = (*warnings, Caution.LINKED_WITHOUT_CATEGORY(problem=unknown.notice))
         return Made(linked, created, metadata, warnings)

@@ -57,7 +57,7 @@ def new_event(store: Store, entity_id: int | None, email: str | None) -> Sample:
     """
     sample_id = new_sample()
     with store.transaction() as tx:
-        link = _link(tx, entity_id)
+        link = _mapping(tx, entity_id)
         config, _ = tx.configs.get()
         user = _user(tx, sample_id, email)
         tx.changes.note(Did.SAMPLE_SENT(id=sample_id))
@@ -84,7 +84,7 @@ def new_event(store: Store, entity_id: int | None, email: str | None) -> Sample:
     return Sample(sample_id, link, event)
 
 
-def _link(tx: Transaction, entity_id: int | None) -> ProjectMapping:
+def _mapping(tx: Transaction, entity_id: int | None) -> ProjectMapping:
     if entity_id is not None:
         found = tx.mappings.get(MappingKind.ENTITY, entity_id)
         if found is None:

@@ -78,7 +78,7 @@ def add(
     if as_json:
         print_json(
             {
-                **shapes.Link.of(linked.link).printed(),
+                **shapes.Link.of(linked.mapping).printed(),
                 "skipped_events": linked.events,
                 "replayed": linked.replayed,
             }
@@ -137,7 +137,7 @@ def warn_of_metadata(made: Made) -> None:
 
 
 def _tell(made: MappingResult) -> None:
-    link, before = made.link, made.before
+    link, before = made.mapping, made.before
     moved = before is not None and before.tracker_project_id != link.tracker_project_id
     instead = f" (previously {before.tracker_project_id})" if before and moved else ""
     say(f"{str(link).capitalize()} is mapped to Redmine project {link.tracker_project_id}{instead}.")

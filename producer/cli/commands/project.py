@@ -72,9 +72,9 @@ def create(
         warn(sentence(warning))
     warn_of_metadata(made)
     if as_json:
-        print_json({**shapes.Link.of(made.linked.link).printed(), "created": made.created})
+        print_json({**shapes.Link.of(made.linked.mapping).printed(), "created": made.created})
         return
-    link = made.linked.link
+    link = made.linked.mapping
     verb = "was created" if made.created else "already existed"
     say(
         f"Redmine project {link.tracker_project_id} ({identifier.strip().lower()}) {verb}. {str(link).capitalize()} is "

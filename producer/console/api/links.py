@@ -104,7 +104,7 @@ def _put(
     linked = made.linked
     response.status_code = 201 if made.created else 200
     return LinkMade.of(
-        linked.link,
+        linked.mapping,
         created=made.created,
         confirmed=linked.confirmed,
         skipped_events=linked.events,

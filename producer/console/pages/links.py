@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from producer.admin.configuration.metadata import names
 from producer.admin.people.people import find_tracker_users
-from producer.admin.projects.mappings import OF_THE_CATEGORY, find_link, named_links, remove_mapping
+from producer.admin.projects.mappings import OF_THE_CATEGORY, find_mapping, named_mappings, remove_mapping
 from producer.admin.projects.project_forms import FormRefused, fields_of_projects
 from producer.admin.projects.projects import ProjectInDoubt
 from producer.admin.projects.requests import LinkForm, LinkRefused
@@ -62,11 +62,11 @@ def _list(
     wrong: str | None = None,
 ) -> Response:
     shown = MappingKind.PROJECT if kind == "project" else MappingKind.ENTITY
-    found = named_links(services.store, shown)
+    found = named_mappings(services.store, shown)
     projects, text = found.projects, find.strip().lower()
     rows = [
         one
-        for one in found.links
+        for one in found.mappings
         if not text
         or text
         in f"{services.names.numbered(str(shown), one.helpdesk_id)} {projects.get(one.tracker_project_id, '')}".lower()
@@ -80,7 +80,7 @@ def _list(
         names=projects,
         categories=found.categories,
         find=find.strip(),
-        total=len(found.links),
+        total=len(found.mappings),
         wrong=wrong,
         status=200 if wrong is None else 422,
     )
@@ -194,7 +194,7 @@ def _show(
     status: int = 200,
 ) -> Response:
     store, fields = services.store, fields_of_projects(services.store)
-    link = find_link(store, kind, helpdesk_id)
+    link = find_mapping(store, kind, helpdesk_id)
     chosen = form.number("tracker_project_id") if form else link.tracker_project_id if link else None
     category = form.number("default_category_id") if form else link.default_category_id if link else None
     parent = form.number("parent_id") if form else None

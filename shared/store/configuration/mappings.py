@@ -104,7 +104,7 @@ class ProjectMappings:
         }
         return {
             place: next(
-                (link for one in place.project_ids if (link := found.get((MappingKind.PROJECT, one)))),
+                (mapping for one in place.project_ids if (mapping := found.get((MappingKind.PROJECT, one)))),
                 found.get((MappingKind.ENTITY, place.entity_id)),
             )
             for place in places
@@ -113,17 +113,17 @@ class ProjectMappings:
     def get(self, kind: MappingKind, helpdesk_id: int) -> ProjectMapping | None:
         model, key = _model(kind)
         row = self._session.scalar(select(model).where(key == helpdesk_id))
-        return _link(kind, row) if row else None
+        return _mapping(kind, row) if row else None
 
-    def put(self, link: ProjectMapping) -> None:
+    def put(self, mapping: ProjectMapping) -> None:
         """Create or replace a mapping; if it exists already, this is not a change."""
-        model, key = _model(link.kind)
+        model, key = _model(mapping.kind)
         values = {
-            "tracker_project_id": link.tracker_project_id,
-            "default_category_id": link.default_category_id,
+            "tracker_project_id": mapping.tracker_project_id,
+            "default_category_id": mapping.default_category_id,
         }
         differs = or_(*(getattr(model, name).is_distinct_from(value) for name, value in values.items()))
-        if put_row(self._session, model, {key.key: link.helpdesk_id}, values, differs):
+        if put_row(self._session, model, {key.key: mapping.helpdesk_id}, values, differs):
             note_change(self._session)
 
     def remove(self, kind: MappingKind, helpdesk_id: int) -> bool:
@@ -137,7 +137,7 @@ class ProjectMappings:
         found: list[ProjectMapping] = []
         for kind in MappingKind:
             model, key = _model(kind)
-            found += [_link(kind, row) for row in self._session.scalars(select(model).order_by(key))]
+            found += [_mapping(kind, row) for row in self._session.scalars(select(model).order_by(key))]
         return found
 
     def any(self) -> bool:
@@ -152,6 +152,6 @@ def _model(kind: MappingKind) -> tuple[Any, InstrumentedAttribute[int]]:
     return EntityMappingRow, EntityMappingRow.entity_id
 
 
-def _link(kind: MappingKind, row: ProjectMappingRow | EntityMappingRow) -> ProjectMapping:
+def _mapping(kind: MappingKind, row: ProjectMappingRow | EntityMappingRow) -> ProjectMapping:
     helpdesk_id = row.helpdesk_project_id if isinstance(row, ProjectMappingRow) else row.entity_id
     return ProjectMapping(kind, helpdesk_id, row.tracker_project_id, row.default_category_id)
