@@ -434,3 +434,10 @@ def test_a_save_goes_on_and_the_fault_is_logged_when_the_spool_cannot_be_written
     _, saved, logged = play(broken, add_task(), LOGGED)
     assert saved is None
     assert logged == ["the table is full"]
+
+
+def test_a_merge_goes_on_and_the_fault_is_logged_when_its_followups_cannot_be_counted(play: Play) -> None:
+    broken = {"do": "database", "values": {"is_unreadable": True}}
+    *_, merged, logged = play(MERGED, broken, act("merge", other=13), LOGGED)
+    assert merged is None
+    assert logged == ["the connection is lost"]

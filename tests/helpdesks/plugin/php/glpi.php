@@ -121,6 +121,9 @@ namespace {
     function countElementsInTable(string $table, array $where): int
     {
         global $DB;
+        if ($DB->is_unreadable) {
+            throw new RuntimeException('the connection is lost');
+        }
         return count($DB->request(['FROM' => $table, 'WHERE' => $where]));
     }
 
@@ -146,6 +149,7 @@ namespace {
         public int $now = 1795265199;
         public bool $is_locked_elsewhere = false;
         public bool $is_broken = false;
+        public bool $is_unreadable = false;
         /** called when a ticket is locked, to simulate a faster request */
         public ?Closure $meanwhile = null;
 
