@@ -37,6 +37,9 @@ class LedgerRow(Explained, Base):
         key: help desk id of the ticket, ticket task, follow-up or solution; for a document see `document_key`.
         unclear: number of attempts without a clear answer.
         earlier: the bodies of those attempts that differ from `body`; any of them may have taken effect.
+        newest_before: the newest tracker id of its series that was known before the first attempt that may have taken
+            effect: what that attempt created has a higher id.
+        created_on: when the linked object was created, as the tracker says; with the author it identifies the object.
     """
 
     __abstract__ = True
@@ -66,6 +69,8 @@ class LedgerRow(Explained, Base):
     candidates: Mapped[list[int] | None]
     unclear: Mapped[int | None] = mapped_column(Integer)
     earlier: Mapped[list[dict[str, Any]] | None] = mapped_column(Json)
+    newest_before: Mapped[int | None]
+    created_on: Mapped[datetime | None]
     changed_at: Mapped[datetime]
 
     @declared_attr.directive

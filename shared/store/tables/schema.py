@@ -11,7 +11,7 @@ from shared.notices.system_refusals import SystemRefusal
 from shared.process.settings import Settings
 from shared.store.tables.database import Database
 
-HEAD = "0002"
+HEAD = "0003"
 """The newest revision. Each process compares it with the database at its start, without Alembic."""
 
 
