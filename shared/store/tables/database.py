@@ -54,6 +54,8 @@ TAKE_ROOM = """
 CREATE TEMPORARY TABLE room ON COMMIT DROP AS SELECT repeat('x', 1000) AS filling FROM generate_series(1, 100)
 """
 
+READ_ONLY_SERVER = "SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::boolean"
+
 
 def words_of(error: BaseException) -> str:
     """Return the first line of the database's own error message, or the type of the error if it has none."""
@@ -106,7 +108,10 @@ TRIED_EVERY_S = 3.0
 """Minimum time between two tests of whether an event can be committed."""
 
 READ_ONLY, FORBIDDEN = "25006", "42501"
-"""PostgreSQL's codes for a write to a read-only database and for a missing privilege."""
+"""PostgreSQL's codes for a write in a read-only session and for a missing privilege."""
+
+ENDS_SESSION = (READ_ONLY, "57P")
+"""Codes after which a session is not used again: it stays read-only when the server no longer is, or it has ended."""
 
 SQLITE_KINDS: dict[int, Literal["file", "full", "busy"]] = {
     3: "file", 8: "file", 10: "full", 13: "full", 14: "file", SQLITE_BUSY: "busy",
@@ -228,9 +233,10 @@ class Database:
             except DBAPIError as error:
                 code, words = str(getattr(error.orig, "pgcode", None)), first_line(error.orig or error)
                 connection.rollback()
-                if code == READ_ONLY:
-                    is_standby = bool(connection.execute(text("SELECT pg_is_in_recovery()")).scalar())
-                    return Hindrance("standby" if is_standby else "read only", words)
+                if code == READ_ONLY:  # by now this is a new session
+                    is_standby, is_read_only = connection.execute(text(READ_ONLY_SERVER)).one()
+                    kind: Literal["standby", "read only"] = "standby" if is_standby else "read only"
+                    return Hindrance(kind, words) if is_read_only else None
                 if code.startswith(INSUFFICIENT_RESOURCES):
                     return Hindrance("full", words)
                 if code == FORBIDDEN:  # a role without temporary tables may still append to the journal
@@ -284,6 +290,7 @@ def _engine(url: str, pool_size: int) -> Engine:
         event.listen(engine, "connect", _limit_waits)
         event.listen(engine, "checkin", _note_use)
         event.listen(engine, "checkout", _ping_after_idling)
+        event.listen(engine, "handle_error", _end_session)
         return engine
     engine = create_engine(
         parsed,
@@ -326,6 +333,12 @@ def _ping_after_idling(connection: Any, record: ConnectionPoolEntry, _proxy: Any
         connection.rollback()
     except Exception as error:
         raise DisconnectionError from error
+
+
+def _end_session(failed: ExceptionContext) -> None:
+    """Replace all pooled connections if one belongs to a session that can never write again."""
+    if str(getattr(failed.original_exception, "pgcode", None)).startswith(ENDS_SESSION):
+        failed.is_disconnect = True
 
 
 def _prepare_sqlite(connection: Any, _record: ConnectionPoolEntry) -> None:

@@ -90,7 +90,7 @@ Run = Callable[..., RunningProducer]
 @contextmanager
 def running(directory: Path, **values: Any) -> Iterator[RunningProducer]:
     """Run a producer with these settings; by default it cannot reach its broker."""
-    url = f"sqlite:///{directory}/producer.sqlite3"
+    url = values.pop("database_url", f"sqlite:///{directory}/producer.sqlite3")
     no_broker = f"redis://127.0.0.1:{free_port()}/0"
     given = {"webhook_secrets": (SecretStr(SECRET),), "redis_url": SecretStr(no_broker), **values}
     store = Store(Database(url))
