@@ -11,7 +11,7 @@ from typing import Any
 from shared.errors import InvalidEvent
 from shared.events.config import PrivateTexts
 from shared.events.event import Deletion, Event
-from shared.events.parsing import parse, without_content
+from shared.events.parsing import as_stored, parse
 from shared.events.snapshots import TicketTask
 from shared.notices.invalid import Invalid
 
@@ -76,7 +76,7 @@ def parse_delivery(data: object, delivery_id: str, *, clean: bool = False, flat:
     event = parse(data, clean=clean, flat=flat)
     if not DELIVERY_ID.fullmatch(delivery_id):
         raise InvalidEvent([("delivery_id", Invalid.DELIVERY_ID_EXPECTED())])
-    kept = without_content(data) if isinstance(event, Event) and event.document else data
+    kept = as_stored(data, event)
     try:
         payload = AS_SENT.encode(kept)
     except ValueError:

@@ -9,6 +9,7 @@ from pydantic import AwareDatetime, BeforeValidator, Field
 from shared.events.snapshots import (
     ContentFormat,
     Document,
+    DocumentId,
     HelpdeskUser,
     Integer,
     Note,
@@ -24,6 +25,7 @@ from shared.notices.invalid import Invalid
 from shared.notices.kinds import Kind
 from shared.values.validation import Id, Unfit
 
+NoteUpdate = Literal["followup.updated", "solution.updated"]
 EventName = Literal[
     "ticket_task.added",
     "ticket_task.updated",
@@ -31,14 +33,23 @@ EventName = Literal[
     "followup.added",
     "solution.added",
     "document.added",
+    NoteUpdate,
 ]
-DeletionName = Literal["ticket.deleted", "ticket.restored", "ticket_task.deleted"]
-EVENTS: tuple[str, ...] = get_args(EventName)
-DELETIONS: tuple[str, ...] = get_args(DeletionName)
-ADDITION_EVENTS: tuple[EventName, ...] = ("followup.added", "solution.added", "document.added")
+DeletionName = Literal[
+    "ticket.deleted",
+    "ticket.restored",
+    "ticket_task.deleted",
+    "followup.deleted",
+    "solution.deleted",
+    "document.deleted",
+]
+EVENTS: tuple[EventName, ...] = get_args(EventName)
+DELETIONS: tuple[DeletionName, ...] = get_args(DeletionName)
+NOTE_UPDATES: tuple[NoteUpdate, ...] = get_args(NoteUpdate)
 TICKET_DELETED: DeletionName = "ticket.deleted"
 PART_OF = {"ticket_task": "task", "followup": "followup", "solution": "solution", "document": "document"}
 """First word of an event's name to the part that the event is about; its other parts are ignored."""
+ADDITION_EVENTS = tuple(one for one in EVENTS if not one.startswith("ticket"))
 Fact = Literal[
     "ticket.project_id",
     "ticket.other_project_ids",
@@ -79,8 +90,8 @@ class Event(TextHolder):
 
     event: Annotated[EventName, BeforeValidator(_a_name)] = Field(
         description=(
-            "`ticket_task.added`, `ticket_task.updated`, `ticket.updated`, `followup.added`, `solution.added` or "
-            "`document.added`; for deletions see below"
+            "`ticket_task.added`, `ticket_task.updated`, `ticket.updated`, `followup.added`, `followup.updated`, "
+            "`solution.added`, `solution.updated` or `document.added`; for deletions see below"
         )
     )
     occurred_at: OccurredAt = Field(
@@ -98,8 +109,8 @@ class Event(TextHolder):
     )
     ticket: Ticket
     task: TicketTask | None = Field(default=None, description="Required for ticket_task.*, otherwise ignored")
-    followup: Note | None = Field(default=None, description="Required for followup.added, otherwise ignored")
-    solution: Note | None = Field(default=None, description="Required for solution.added, otherwise ignored")
+    followup: Note | None = Field(default=None, description="Required for followup.*, otherwise ignored")
+    solution: Note | None = Field(default=None, description="Required for solution.*, otherwise ignored")
     document: Document | None = Field(
         default=None, description="Required for document.added, otherwise ignored"
     )
@@ -108,7 +119,7 @@ class Event(TextHolder):
     @property
     def key(self) -> str:
         """The event's key: its kind and number, such as `ticket:<id>`; for a document see `addition_key`."""
-        return f"{self.addition_kind}:{self.addition_key}" if self.addition else _key(self)
+        return _key(self)
 
     @property
     def note(self) -> Note | None:
@@ -147,30 +158,53 @@ class Event(TextHolder):
 
 
 class Numbered(Shape):
-    """A ticket or ticket task of which only the id is sent."""
+    """A ticket or a part of it of which only the id is sent.
+
+    Attributes:
+        is_private: whether the part is private now, if that is known.
+    """
 
     id: Id
+    is_private: bool | None = None
+
+
+class NumberedDocument(Numbered):
+    """A document of which only the id is sent."""
+
+    id: DocumentId
 
 
 class Deletion(Shape):
-    """A deletion of a ticket or ticket task, or the restoration of a ticket from the bin; it has no snapshot."""
+    """A deletion, the restoration of a ticket from the bin, or a note that became private; it has no snapshot."""
 
-    event: DeletionName
+    event: DeletionName | NoteUpdate
     occurred_at: OccurredAt
     sequence: Integer | None = None
     ticket: Numbered
     task: Numbered | None = None
+    followup: Numbered | None = None
+    solution: Numbered | None = None
+    document: NumberedDocument | None = None
 
     @property
     def key(self) -> str:
-        """The key of the deleted or restored ticket or ticket task."""
+        """The key of what was deleted or restored, or became private."""
         return _key(self)
 
     @property
+    def part(self) -> Numbered | None:
+        """The part of the ticket that the event is about, or None if it is about the ticket itself."""
+        return self.task or self.followup or self.solution or self.document
+
+    @property
     def is_deleted(self) -> bool:
-        """Whether the event reports a deletion; False if a ticket was restored."""
-        return self.event != "ticket.restored"
+        """Whether the event reports a deletion; False if a ticket was restored or a note became private."""
+        return self.event.endswith(".deleted")
 
 
 def _key(event: Event | Deletion) -> str:
-    return f"ticket-task:{event.task.id}" if event.task else f"ticket:{event.ticket.id}"
+    if event.document:
+        return f"{Kind.DOCUMENT}:{document_key(event.ticket.id, event.document.id)}"
+    parts = {Kind.TICKET_TASK: event.task, Kind.FOLLOWUP: event.followup, Kind.SOLUTION: event.solution}
+    kind, part = next(((kind, part) for kind, part in parts.items() if part), (Kind.TICKET, event.ticket))
+    return f"{kind}:{part.id}"

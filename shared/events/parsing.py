@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from shared.errors import InvalidEvent
-from shared.events.event import DELETIONS, EVENTS, PART_OF, Deletion, Event
+from shared.events.event import DELETIONS, EVENTS, NOTE_UPDATES, PART_OF, Deletion, Event
 from shared.events.snapshots import LARGEST_TICKET, STORED, Document, TextHolder
 from shared.notices.invalid import Invalid
 from shared.notices.notice import Notice
@@ -52,7 +52,7 @@ def parse(data: object, *, clean: bool = False, flat: bool = False, stored: bool
         raise InvalidEvent([("(event)", Invalid.NESTED_TOO_DEEP(most=DEEPEST))])
     part = _part(data)
     data = {name: value for name, value in data.items() if name == part or name not in PART_OF.values()}
-    model = Deletion if data.get("event") in DELETIONS else Event
+    model = Deletion if _has_no_snapshot(data, part) else Event
     data = data if model is Deletion else _handed_down(data)
     try:
         event = model.model_validate(
@@ -63,13 +63,17 @@ def parse(data: object, *, clean: bool = False, flat: bool = False, stored: bool
         raise InvalidEvent([*faults, *_missing(data, part)]) from None
     if missing := _missing(data, part):
         raise InvalidEvent(missing)
-    if isinstance(event, Event) and event.document and event.ticket.id > LARGEST_TICKET:
+    if event.document and event.ticket.id > LARGEST_TICKET:
         raise InvalidEvent([("ticket.id", Invalid.NUMBER_TOO_LARGE(most=LARGEST_TICKET))])
     return event
 
 
-def without_content(data: Any) -> Any:
-    """Return the data of a document event as it is stored: known fields only, and no name if it is private."""
+def as_stored(data: Any, event: Event | Deletion) -> Any:
+    """Return the data of an event as it is stored: no text of a deletion, and no name of a private document."""
+    if isinstance(event, Deletion) and event.part:
+        return {**data, str(_part(data)): event.part.model_dump(exclude_none=True)}
+    if not event.document:
+        return data
     kept = {name: value for name, value in data["document"].items() if name in Document.model_fields}
     return {**data, "document": {**kept, "name": None} if kept.get("is_private") else kept}
 
@@ -107,6 +111,14 @@ def _handed_down(data: dict[str, Any]) -> dict[str, Any]:
 def _part(data: dict[str, Any]) -> str | None:
     """Return the part that an event is about, by its name, or None if it is about the ticket alone."""
     return PART_OF.get(str(data.get("event")).partition(".")[0])
+
+
+def _has_no_snapshot(data: dict[str, Any], part: str | None) -> bool:
+    """Return whether an event is a deletion, or only says that a follow-up or solution is private now."""
+    name, about = data.get("event"), data.get(part or "")
+    if name not in NOTE_UPDATES or not isinstance(about, dict):
+        return name in DELETIONS
+    return about.get("is_private") is True and "content" not in about
 
 
 def _missing(data: dict[str, Any], part: str | None) -> list[tuple[str, Notice]]:

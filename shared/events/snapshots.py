@@ -19,6 +19,7 @@ LARGEST_TICKET = LARGEST // 10**9 - 1
 ContentFormat = Literal["html", "plain"]
 """The format of an event's texts; None: guessed for each text."""
 Integer = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
+DocumentId = Annotated[int, Field(ge=1, le=LARGEST_DOCUMENT)]
 RFC3339 = re.compile(r"(19[7-9]\d|2\d{3})-\d\d-\d\d[Tt ]\d\d:\d\d")
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt ].+)?")
 MOST_PROJECTS = 100
@@ -212,7 +213,7 @@ class TicketTask(TextHolder):
 
 
 class Note(TextHolder):
-    """A follow-up or a solution of a ticket, as it was when it was added."""
+    """A follow-up or a solution of a ticket, as it was when it was added or changed."""
 
     id: Id = Field(description="Its number in the help desk")
     content: str | None = Field(default=None, description="HTML or text; becomes a note of the issue")
@@ -241,7 +242,7 @@ class Holder(Shape):
 class Document(Shape):
     """A document of a ticket; deskbridge fetches its content from the help desk before it sends the document."""
 
-    id: Annotated[int, Field(ge=1, le=LARGEST_DOCUMENT)] = Field(description="The document's number")
+    id: DocumentId = Field(description="The document's number")
     name: str | None = Field(default=None, description="File name; not stored if the document is private")
     mime_type: str | None = Field(default=None, description="Such as `image/png`")
     size: Annotated[int, Field(ge=0, le=LARGEST)] | None = Field(default=None, description="Size in bytes")

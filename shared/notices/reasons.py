@@ -40,6 +40,7 @@ class Reason(Code, article=NOTHING_WRONG):
         ),
     )
     DELETED_THERE = Message("deleted_there", "deleted in GLPI; the objects in Redmine stay")
+    PRIVATE_THERE = Message("private_there", "private in GLPI now; what is already in Redmine stays")
     TICKET_DELETED = Message(
         "ticket_deleted",
         "the ticket is deleted in GLPI; if someone restores it, deskbridge processes this event again",

@@ -362,6 +362,10 @@ class Arrival(Code):
     DELETION_CAME_IN = Message(
         "deletion_came_in", "Event {event_id} arrived: ticket[ task {task_id}] {verb:word}[ ({lateness})]"
     )
+    PART_WITHDRAWN = Message(
+        "part_withdrawn",
+        "Event {event_id} arrived: {kind:word} {key} {verb:word}[ ({lateness})]",
+    )
     FROM_THE_FUTURE = Message(
         "from_the_future",
         "its time was in the future and was corrected: GLPI's clock is wrong",

@@ -17,6 +17,7 @@ from shared.events.delivery import parse_delivery
 from shared.events.event import (
     DELETIONS,
     EVENTS,
+    PART_OF,
     Deletion,
     Event,
 )
@@ -29,6 +30,7 @@ from tests.support.refusals import says
 
 BIG = 2**63
 MISSING = object()
+TEXT = "the password is swordfish"
 
 
 def changed(path: str, value: Any, event: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -234,17 +236,37 @@ DELETED = {
 }
 
 
-@pytest.mark.parametrize("name", ["ticket.deleted", "ticket.restored", "ticket_task.deleted"])
+KEYS = {
+    "ticket.deleted": "ticket:1",
+    "ticket.restored": "ticket:1",
+    "ticket_task.deleted": "ticket-task:2",
+    "followup.deleted": "followup:2",
+    "solution.deleted": "solution:2",
+    "document.deleted": "document:1000000002",
+}
+
+
+@pytest.mark.parametrize("name", DELETIONS)
 def test_a_deletion_needs_ids_and_a_time_and_nothing_else(name: str) -> None:
-    data = {**DELETED, "event": name}
+    part = {PART_OF.get(name.partition(".")[0], "task"): {"id": 2}}
+    data = {**{key: one for key, one in DELETED.items() if key != "task"}, "event": name, **part}
     found = parse(data)
     assert isinstance(found, Deletion)
-    assert found.key == ("ticket-task:2" if name == "ticket_task.deleted" else "ticket:1")
+    assert found.key == KEYS[name]
     assert found.is_deleted == (name != "ticket.restored")
     assert stored(parse_delivery(data, "d-1").payload) == found
     for path in ("occurred_at", "ticket", "ticket.id"):
         assert path in paths(changed(path, MISSING, data))
     assert paths(changed("ticket.id", 0, data)) == ["ticket.id"]
+
+
+@pytest.mark.parametrize("name", [one for one in DELETIONS if not one.startswith("ticket.")])
+def test_the_text_of_what_was_deleted_is_not_stored(name: str) -> None:
+    part = PART_OF[name.partition(".")[0]]
+    data = {**DELETED, "event": name, part: {"id": 2, "is_private": True, "content": TEXT, "name": TEXT}}
+    payload = parse_delivery(data, "d-1").payload
+    assert TEXT not in payload
+    assert json.loads(payload)[part] == {"id": 2, "is_private": True}
 
 
 def test_the_deletion_of_a_ticket_task_needs_its_number() -> None:

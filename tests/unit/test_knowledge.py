@@ -212,6 +212,7 @@ NORMAL = {
     "answered_after_all",
     "created_by_event",
     "deleted_there",
+    "private_there",
     "forgotten_by_a_person",
     "found_after_restore",
     "found_on_tracker",

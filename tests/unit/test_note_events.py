@@ -10,6 +10,7 @@ import pytest
 from shared.errors import InvalidEvent
 from shared.events.config import PluginConfig, PrivateTexts
 from shared.events.delivery import parse_delivery
+from shared.events.event import Deletion, Event
 from shared.events.parsing import parse, parse_event
 from shared.events.payloads import note_body
 from shared.events.snapshots import Note
@@ -17,7 +18,7 @@ from shared.events.stored import stored
 from shared.notices.invalid import Invalid
 from shared.notices.kinds import Kind
 from shared.notices.reasons import Reason
-from tests.support.events import followup, followup_event, solution_event, task_event, ticket_event
+from tests.support.events import deletion, followup, followup_event, solution_event, task_event, ticket_event
 from worker.ticket.plan import Pending, Plan, plan_additions
 
 EVENTS = [followup_event(1), solution_event(1)]
@@ -54,6 +55,28 @@ def test_an_event_without_what_it_is_about_names_that(event: dict[str, Any]) -> 
 def test_a_wrong_field_is_named_by_its_path(event: dict[str, Any], name: str, value: object) -> None:
     part = event["event"].partition(".")[0]
     assert [path for path, _ in faults({**event, part: {**event[part], name: value}})] == [f"{part}.{name}"]
+
+
+@pytest.mark.parametrize("name", ["followup", "solution"])
+def test_a_note_that_became_private_needs_no_more_than_ids(name: str) -> None:
+    data = {**deletion(1, f"{name}.updated"), name: {"id": 77, "is_private": True}}
+    event = parse(data)
+    assert isinstance(event, Deletion)
+    assert (event.key, event.is_deleted) == (f"{name}:77", False)
+    for of_note in (
+        {"id": 77},
+        {"id": 77, "is_private": False},
+        {"id": 77, "is_private": True, "content": TEXT},
+    ):
+        assert ("ticket.title", Invalid.FIELD_REQUIRED()) in faults({**data, name: of_note})
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda one: one["event"])
+def test_a_note_that_was_changed_comes_whole(event: dict[str, Any]) -> None:
+    part = event["event"].partition(".")[0]
+    updated = parse({**event, "event": f"{part}.updated"})
+    assert isinstance(updated, Event)
+    assert (updated.key, updated.note) == (f"{part}:77", parse_event(event).note)
 
 
 @pytest.mark.parametrize("event", [task_event(), ticket_event()], ids=lambda one: one["event"])

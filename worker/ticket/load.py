@@ -222,9 +222,9 @@ def _read(tx: Transaction, due: DueEvents) -> _Read | Incomplete:
 
 
 def _end_deletions(tx: Transaction, read: Mapping[int, _Read]) -> None:
-    """Record which tickets were deleted or restored, and end those events: nothing is sent for them."""
+    """Record which tickets were deleted or restored, and end the events without a snapshot: they send nothing."""
     deletions = [one for some in read.values() for one in some.deletions]
-    said = [_deletion_state(row, event.is_deleted) for row, event in deletions if event.task is None]
+    said = [_deletion_state(row, event.is_deleted) for row, event in deletions if event.part is None]
     said += [
         _deletion_state(row, True)
         for some in read.values()
@@ -233,8 +233,11 @@ def _end_deletions(tx: Transaction, read: Mapping[int, _Read]) -> None:
     ]
     _note(tx, said)
     for row, event in deletions:
-        state = EventState.SKIPPED if event.is_deleted else EventState.DONE
-        reason = Reason.DELETED_THERE() if event.is_deleted else Reason.TICKET_RESTORED()
+        state, reason = EventState.SKIPPED, Reason.PRIVATE_THERE()
+        if event.is_deleted:
+            reason = Reason.DELETED_THERE()
+        elif event.part is None:
+            state, reason = EventState.DONE, Reason.TICKET_RESTORED()
         tx.journal.end([row.id], state, reason)
         what = What.EVENTS_ENDED(count=1, events=[row.id], state=state, because=reason)
         tx.trace.append([Step(row.ticket_id, what, row.task_id)])

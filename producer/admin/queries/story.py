@@ -295,6 +295,11 @@ def _task(
 
 def _arrival(row: JournalEvent, event: Event | Deletion, config: PluginConfig) -> Step:
     verb = event.event.split(".")[1]
+    if isinstance(event, Deletion) and row.task_id is None and event.part:
+        verb = verb if event.is_deleted else "made private"
+        kind = event.key.partition(":")[0]
+        gone = {"event_id": row.id, "kind": kind, "key": event.part.id, "verb": verb}
+        return Step.of(row.received_at, Arrival.PART_WITHDRAWN(**gone, lateness=_lateness(row)))
     if isinstance(event, Deletion):
         about = {"event_id": row.id, "task_id": row.task_id, "verb": verb, "lateness": _lateness(row)}
         return Step.of(row.received_at, Arrival.DELETION_CAME_IN(**about))

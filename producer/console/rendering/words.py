@@ -104,6 +104,7 @@ IN_SENTENCES = (
     N_("added"),
     N_("updated"),
     N_("deleted"),
+    N_("made private"),
     N_("restored"),
     N_("pending"),
     N_("on hold"),

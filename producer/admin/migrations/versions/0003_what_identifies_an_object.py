@@ -1,4 +1,4 @@
-"""What identifies an object on the tracker beside its text: the newest id before the send, and when it was created."""
+"""What identifies an object on the tracker beside its text, and events of notes and documents that were changed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,21 @@ down_revision = "0002"
 branch_labels = None
 depends_on = None
 
+ADDITIONS = "'followup.added', 'solution.added', 'document.added'"
+OF_TICKET = (
+    "key = CASE WHEN event = 'unreadable' THEN 'unreadable' WHEN task_id IS NULL THEN 'ticket:' || ticket_id "
+    "ELSE 'ticket-task:' || task_id END"
+)
+OF_ADDITION = "task_id IS NULL AND key ~ ('^' || split_part(event, '.', 1) || ':[1-9][0-9]{0,18}$')"
+KEY_BEFORE = f"CASE WHEN event IN ({ADDITIONS}) THEN {OF_ADDITION} ELSE {OF_TICKET} END"
+KEY_AFTER = f"CASE WHEN event ~ '^(followup|solution|document)[.]' THEN {OF_ADDITION} ELSE {OF_TICKET} END"
+"""The condition for a row's key: a producer's database account can only add consistent rows."""
 LEDGERS = ("ticket_issue_link", "task_time_link", "note_link", "document_link")
 
 
 def upgrade() -> None:
     """Apply this revision."""
+    _check_key(KEY_AFTER)
     for table in LEDGERS:
         op.add_column(
             table,
@@ -25,6 +35,17 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Revert this revision."""
+    if op.get_bind().dialect.name == "postgresql":
+        is_new = f"event ~ '^(followup|solution|document)[.]' AND event NOT IN ({ADDITIONS})"
+        op.execute(f"DELETE FROM journal WHERE {is_new}")  # noqa: S608 - our own names
+    _check_key(KEY_BEFORE)
     for table in LEDGERS:
         op.drop_column(table, "created_on")
         op.drop_column(table, "newest_before")
+
+
+def _check_key(check: str) -> None:
+    """Replace the check of the journal's keys, which only PostgreSQL has; existing rows are not checked."""
+    if op.get_bind().dialect.name == "postgresql":
+        op.execute("ALTER TABLE journal DROP CONSTRAINT ck_journal_key")
+        op.execute(f"ALTER TABLE journal ADD CONSTRAINT ck_journal_key CHECK ({check}) NOT VALID")
