@@ -245,7 +245,10 @@ class Document(Shape):
     id: DocumentId = Field(description="The document's number")
     name: str | None = Field(default=None, description="File name; not stored if the document is private")
     mime_type: str | None = Field(default=None, description="Such as `image/png`")
-    size: Annotated[int, Field(ge=0, le=LARGEST)] | None = Field(default=None, description="Size in bytes")
+    size: Annotated[int, Field(ge=0, le=LARGEST)] | None = Field(
+        default=None,
+        description="Size in bytes; a download of another size is checked against GLPI's checksum",
+    )
     user: HelpdeskUser | None = Field(
         default=None, description="Who added it; becomes the attachment's author"
     )

@@ -5,7 +5,9 @@ GLPI issues client-credentials tokens, but answers 401 to every read with one, b
 
 from __future__ import annotations
 
+import hashlib
 import json
+import mimetypes
 import operator
 import threading
 import time
@@ -13,12 +15,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, BinaryIO, TypeVar
 
 from pydantic import SecretStr
 
 from shared.errors import InvalidEvent
 from shared.events.parsing import parse_event
+from shared.events.snapshots import Document
 from shared.helpdesk.lookup import (
     Changed,
     DocumentRefused,
@@ -28,7 +32,7 @@ from shared.helpdesk.lookup import (
 )
 from shared.notices.faults import HelpdeskFault
 from shared.notices.notice import Notice
-from shared.process.bounded import OutOfTime, Unanswered, bounded_call
+from shared.process.bounded import PIECE, Answered, OutOfTime, Unanswered, bounded_call
 from shared.process.outbound import DIRECT, Outbound
 from shared.values.ids import is_id
 
@@ -37,8 +41,14 @@ DOWNLOAD_S = 60.0
 AWAY = (401, 429)
 """Status codes that are not about the requested document."""
 LARGEST_ANSWER = 16 * 1024 * 1024
+LARGEST_ERROR = 16 * 1024
 PAGE_SIZE = 100
 TICKETS = "/v2/Assistance/Ticket"
+DOCUMENTS = "/v2/Management/Document"
+MISSING = "ERROR_ITEM_NOT_FOUND"
+ANY_TYPE = "application/octet-stream"
+PAGES = ("text/html", "application/xhtml+xml", "application/json")
+"""Types of what is answered in place of a document."""
 RENEW_BEFORE_S = 60.0
 LONGEST_LIFE_S = 86400.0
 """The longest time that a token is used, whatever lifetime GLPI reports."""
@@ -137,22 +147,23 @@ class GlpiLookup:
                 ]
             yield from found
 
-    def document(self, document_id: int, into: BinaryIO, most: int) -> Download:
+    def document(self, document: Document, into: BinaryIO, most: int) -> Download:
         """Write a document's content to a file."""
-        path = f"/v2/Management/Document/{document_id}/Download"
+        path = f"{DOCUMENTS}/{document.id}/Download"
 
-        def ask(headers: dict[str, str]) -> tuple[int, bytes | None]:
+        def ask(headers: dict[str, str]) -> tuple[int, Answered]:
             into.seek(0)
             into.truncate()
-            wanted = headers | {"Accept": "application/octet-stream"}
+            wanted = headers | {"Accept": ANY_TYPE, "Accept-Encoding": "identity"}
             try:
-                return self._exchange("GET", path, DOWNLOAD_S, most, into=into, headers=wanted)
+                answer = self._exchange("GET", path, DOWNLOAD_S, most, into=into, headers=wanted)
             except HelpdeskUnreachable as broken:
                 raise self._unless_away(broken.problem) from None
+            return answer.status, answer
 
-        status, content = self._signed_in(ask)
+        status, answer = self._signed_in(ask)
         about = {"method": "GET", "path": path, "status": status}
-        if status == 404:
+        if status == 404 and _is_missing(_start_of(into)):
             return Download.GONE
         if status == 403:
             raise DocumentRefused(HelpdeskFault.HELPDESK_RIGHT_MISSING(**about, user=self._access.user))
@@ -160,7 +171,39 @@ class GlpiLookup:
             raise HelpdeskUnreachable(HelpdeskFault.HELPDESK_ANSWER_UNUSABLE(**about))
         if status != 200:
             raise self._unless_away(HelpdeskFault.HELPDESK_ANSWER_UNUSABLE(**about))
-        return Download.TOO_LARGE if content is None else Download.WHOLE
+        if answer.content is None:
+            return Download.TOO_LARGE
+        size = into.tell()
+        if size != document.size and not self._is_announced(document, into, answer.media_type):
+            raise self._unless_away(
+                HelpdeskFault.HELPDESK_SENT_ANOTHER_FILE(
+                    method="GET",
+                    path=path,
+                    size=size,
+                    type=answer.media_type[:LONGEST_NAME] or None,
+                    announced=document.size,
+                )
+            )
+        return Download.WHOLE
+
+    def _is_announced(self, document: Document, into: BinaryIO, media_type: str) -> bool:
+        """Return whether a file of another size, or of an unknown one, is the document: its checksum decides.
+
+        GLPI's user may lack the right to read the checksum. Then the announced size decides, or at least the type.
+        """
+        try:
+            told = self._get(f"{DOCUMENTS}/{document.id}", missing={})
+        except HelpdeskRefused:
+            told = {}
+        if checksum := told.get("sha1sum"):
+            digest = hashlib.sha1(usedforsecurity=False)
+            into.seek(0)
+            for piece in iter(partial(into.read, PIECE), b""):
+                digest.update(piece)
+            return bool(digest.hexdigest() == checksum)
+        if document.size is not None or media_type not in PAGES:
+            return document.size is None
+        return media_type in (document.mime_type, mimetypes.guess_type(document.name or "")[0])
 
     def _unless_away(self, problem: Notice) -> DocumentRefused:
         """Return the error that the document causes a problem, after checking that GLPI answers other calls.
@@ -231,7 +274,7 @@ class GlpiLookup:
         status, answer = self._signed_in(
             lambda headers: self._call("GET", path, headers=headers, params=params)
         )
-        if status == 404:
+        if status == 404 and _is_missing(answer):
             return missing
         if status in (401, 403):
             raise HelpdeskRefused(
@@ -298,17 +341,12 @@ class GlpiLookup:
 
     def _call(self, method: str, path: str, **options: Any) -> tuple[int, Any]:
         """Make one call, limited in time and size; return its status and its JSON, or None if it is not JSON."""
-        status, content = self._exchange(method, path, CALL_S, LARGEST_ANSWER, **options)
+        status, content, _ = self._exchange(method, path, CALL_S, LARGEST_ANSWER, **options)
         if content is None:
             raise HelpdeskUnreachable(HelpdeskFault.HELPDESK_TOO_SLOW(method=method, path=path))
-        try:
-            return status, json.loads(content)
-        except (ValueError, RecursionError):
-            return status, None
+        return status, _parsed(content)
 
-    def _exchange(
-        self, method: str, path: str, within: float, most: int, **options: Any
-    ) -> tuple[int, bytes | None]:
+    def _exchange(self, method: str, path: str, within: float, most: int, **options: Any) -> Answered:
         try:
             return bounded_call(
                 self._access.outbound, method, self._api + path, within=within, most=most, **options
@@ -319,6 +357,25 @@ class GlpiLookup:
             raise HelpdeskUnreachable(
                 HelpdeskFault.HELPDESK_CALL_FAILED(method=method, path=path, error=failed.error)
             ) from None
+
+
+def _parsed(content: bytes) -> Any:
+    """Return the JSON in an answer, or None if it has none."""
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _start_of(file: BinaryIO) -> Any:
+    """Return the JSON in a small file, or None if it has none."""
+    file.seek(0)
+    return _parsed(file.read(LARGEST_ERROR))
+
+
+def _is_missing(answer: Any) -> bool:
+    """Return whether it is GLPI that says that something does not exist, and not a web server in front of it."""
+    return isinstance(answer, dict) and answer.get("status") == MISSING
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from enum import Enum, auto
 from typing import Any, BinaryIO, Protocol
 
 from shared.errors import BridgeError
+from shared.events.snapshots import Document
 from shared.notices.notice import Notice
 from shared.notices.refusals import Refusal
 
@@ -30,7 +31,7 @@ class HelpdeskRefused(HelpdeskUnreachable):
 
 
 class DocumentRefused(HelpdeskUnreachable):
-    """The help desk answers, but does not deliver this document."""
+    """The help desk answers, but does not deliver this document, or delivers something else in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +86,11 @@ class HelpdeskLookup(Protocol):
             HelpdeskUnreachable: if it gave no usable answer; changes yielded before are valid.
         """
 
-    def document(self, document_id: int, into: BinaryIO, most: int) -> Download:
+    def document(self, document: Document, into: BinaryIO, most: int) -> Download:
         """Write a document's content to a file.
 
         Args:
-            document_id: the document.
+            document: the document as it was announced; what is of another size or type may be a page in its place.
             into: the file; its content is valid only if `Download.WHOLE` is returned.
             most: the maximum number of bytes.
 

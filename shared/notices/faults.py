@@ -390,6 +390,14 @@ class HelpdeskFault(Code, article="KB-HELPDESK-003"):
     HELPDESK_ANSWER_UNUSABLE = Message(
         "helpdesk_answer_unusable", "{method} {path}: {status}, or an unexpected response"
     )
+    HELPDESK_SENT_ANOTHER_FILE = Message(
+        "helpdesk_sent_another_file",
+        (
+            "{method} {path}: {size} bytes[ of {type}][ instead of {announced} bytes], which are not the document "
+            "(open the document in GLPI; look for a sign-in page, a proxy or an error message before GLPI's API)"
+        ),
+        article="KB-WORK-009",
+    )
     HELPDESK_ANSWER_AWAITED = Message(
         "helpdesk_answer_awaited", "{method} {path}: another thread is still waiting for the response"
     )

@@ -251,6 +251,14 @@ class Reason(Code, article=NOTHING_WRONG):
     DOCUMENT_AWAITED = Message(
         "document_awaited", "GLPI does not send the document yet: {because}", article="KB-HELPDESK-003"
     )
+    DOCUMENT_MISSING = Message(
+        "document_missing",
+        (
+            "GLPI says that it does not have the document; deskbridge asks again for a day and then skips it (if it "
+            "was deleted, there is nothing to do)"
+        ),
+        article="KB-WORK-009",
+    )
 
     # a sample waits
     NO_WORKER_TOOK_IT = Message("no_worker_took_it", "no worker has processed it yet", article="KB-WORK-001")

@@ -13,7 +13,7 @@ import threading
 from contextlib import suppress
 from functools import cache
 from queue import Empty, SimpleQueue
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import urlsplit
 
 import requests
@@ -37,6 +37,20 @@ class Unanswered(Exception):
         super().__init__(error)
 
 
+class Answered(NamedTuple):
+    """A complete answer.
+
+    Attributes:
+        status: HTTP status.
+        content: the body; None in place of a body that is too large, empty if it was written to a file.
+        media_type: its type as declared, without parameters.
+    """
+
+    status: int
+    content: bytes | None
+    media_type: str
+
+
 class OutOfTime(Unanswered):
     """The call got no complete answer in time."""
 
@@ -50,7 +64,7 @@ def bounded_call(
     most: int,
     into: BinaryIO | None = None,
     **options: Any,
-) -> tuple[int, bytes | None]:
+) -> Answered:
     """Make one call.
 
     Args:
@@ -59,18 +73,16 @@ def bounded_call(
         address: URL to call.
         within: seconds for the whole call, from the name lookup to the last byte.
         most: largest body of an answer, in bytes.
-        into: file to which the body is written as it arrives; the returned body is then empty.
+        into: file to which the body is written as it arrives, byte for byte: a file that the server labels as
+            compressed, such as a .tar.gz, is not unpacked.
         options: further options of `requests`.
-
-    Returns:
-        Status and body; None in place of a body larger than `most`.
 
     Raises:
         OutOfTime: if the call takes too long.
         Unanswered: if it fails for another reason.
     """
     wire = _Wire()
-    done: SimpleQueue[tuple[int, bytes | None] | Exception] = SimpleQueue()
+    done: SimpleQueue[Answered | Exception] = SimpleQueue()
 
     def make() -> None:
         try:
@@ -103,7 +115,7 @@ def _made(
     most: int,
     into: BinaryIO | None,
     options: dict[str, Any],
-) -> tuple[int, bytes | None]:
+) -> Answered:
     proxy = outbound.proxy and outbound.proxy.get_secret_value()
     with requests.Session() as session:
         session.trust_env = False
@@ -114,16 +126,20 @@ def _made(
         with session.request(
             method, address, timeout=within, allow_redirects=False, stream=True, **options
         ) as answer:
+            media_type = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
             content, size = bytearray(), 0
-            for piece in answer.iter_content(PIECE):
+            pieces = (
+                answer.iter_content(PIECE) if into is None else answer.raw.stream(PIECE, decode_content=False)
+            )
+            for piece in pieces:
                 size += len(piece)
                 if size > most:
-                    return answer.status_code, None
+                    return Answered(answer.status_code, None, media_type)
                 if into is None:
                     content += piece
                 else:
                     into.write(piece)
-            return answer.status_code, bytes(content)
+            return Answered(answer.status_code, bytes(content), media_type)
 
 
 @cache

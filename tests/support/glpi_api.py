@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from hashlib import sha1
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -28,6 +29,14 @@ class CutShort(bytes):
     """The content of a document whose download breaks off."""
 
 
+class Page(bytes):
+    """A web page, which something between deskbridge and GLPI answers in place of GLPI."""
+
+
+class Packed(bytes):
+    """A file that the web server labels as compressed, such as a .tar.gz."""
+
+
 class GlpiApi:
     """A GLPI in memory.
 
@@ -38,6 +47,8 @@ class GlpiApi:
         documents: contents, by id; None if the file is missing on GLPI's disk.
         forbidden: documents that the API's user may not read.
         statuses: statuses by document with which a proxy in front answers.
+        instead: status and body by document with which something in front answers downloads in place of GLPI.
+        has_metadata: whether its user may read what it knows about documents.
         calls: method and path of each call.
         down: whether it answers 503 to everything.
         lives_s: lifetime of a token.
@@ -51,6 +62,8 @@ class GlpiApi:
         self.documents: dict[int, bytes | None] = {}
         self.forbidden: set[int] = set()
         self.statuses: dict[int, int] = {}
+        self.instead: dict[int, tuple[int, Any]] = {}
+        self.has_metadata = True
         self.calls: list[str] = []
         self.down = False
         self.lives_s = 3600
@@ -150,6 +163,8 @@ class GlpiApi:
             return (200, found) if found else (404, {"status": "ERROR_ITEM_NOT_FOUND"})
         if document := re.fullmatch(r"/v2/Management/Document/(\d+)/Download", path):
             return self._download(int(document[1]))
+        if document := re.fullmatch(r"/v2/Management/Document/(\d+)", path):
+            return self._metadata(int(document[1]))
         if path == "/v2/Session":
             now = datetime.now(UTC) + timedelta(seconds=self.ahead_s)
             return 200, {"current_time": now.isoformat(timespec="seconds")}
@@ -157,7 +172,17 @@ class GlpiApi:
             return self._list(query)
         return 404, None
 
+    def _metadata(self, document_id: int) -> tuple[int, Any]:
+        content = self.documents.get(document_id)
+        if content is None:
+            return 404, {"status": "ERROR_ITEM_NOT_FOUND"}
+        if not self.has_metadata:
+            return 403, {"status": "ERROR_RIGHT_MISSING"}
+        return 200, {"id": document_id, "sha1sum": sha1(content, usedforsecurity=False).hexdigest()}
+
     def _download(self, document_id: int) -> tuple[int, Any]:
+        if document_id in self.instead:
+            return self.instead[document_id]
         if document_id not in self.documents:
             return 404, {"status": "ERROR_ITEM_NOT_FOUND"}
         if document_id in self.forbidden:
@@ -180,6 +205,12 @@ class GlpiApi:
         return (200 if len(page) == len(found) else 206), page
 
 
+def _media_type(content: Any) -> str:
+    if isinstance(content, Page):
+        return "text/html; charset=UTF-8"
+    return "application/octet-stream" if isinstance(content, bytes) else "application/json"
+
+
 @contextmanager
 def glpi_api() -> Iterator[GlpiApi]:
     """Serve a `GlpiApi` on a free port."""
@@ -200,6 +231,9 @@ def glpi_api() -> Iterator[GlpiApi]:
             self.send_response(status)
             self.close_connection = isinstance(content, CutShort)
             self.send_header("Content-Length", str(len(sent) + int(self.close_connection)))
+            self.send_header("Content-Type", _media_type(content))
+            if isinstance(content, Packed):
+                self.send_header("Content-Encoding", "gzip")
             self.end_headers()
             self.wfile.write(sent)
 

@@ -78,13 +78,16 @@ class Additions:
                 self._ctx.attached[document.id] = attachment_name(document)
 
     async def first(self, issue: Created, additions: list[Pending]) -> list[Pending]:
-        """Return the additions to send now; none overtakes an earlier one that waits, or that lacked the issue."""
+        """Return the additions to send now; none overtakes an earlier one that waits, or that lacked the issue.
+
+        Exception: none waits for a document that the help desk does not have.
+        """
         ids = {one.id for one in additions}
 
         if self._ctx.config.trial:
             return additions  # none is sent
 
-        def look(tx: Transaction) -> list[tuple[int, datetime | None]]:
+        def look(tx: Transaction) -> list[tuple[int, datetime | None, str | None]]:
             state = tx.statuses.get(self._ctx.ticket_id)
             if state is not None and state.notes_wait:
                 self._process_again(tx)
@@ -93,12 +96,13 @@ class Additions:
         pending = await self._ctx.db.change(look)
         if issue.now:
             return []  # its first time entry is claimed, so it is sent at once; additions follow in the next pass
-        before = next((number for number, (event_id, _) in enumerate(pending) if event_id not in ids), None)
+        blocks = [one not in ids and code != Reason.DOCUMENT_MISSING for one, _, code in pending]
+        before = blocks.index(True) if any(blocks) else None
         if before is None:
             return additions
-        first = {event_id for event_id, _ in pending[:before]}
+        first = {event_id for event_id, *_ in pending[:before]}
         later = [one for one in additions if one.id not in first]
-        event_id, until = pending[before]
+        event_id, until, _ = pending[before]
         if until is not None and until > self._work.now:
             await self._events.end(
                 _ids(later), Waiting(Reason.EARLIER_NOTE_FIRST(event_id=event_id), until=until)

@@ -31,7 +31,7 @@ from shared.tracker.lists import Listed
 from shared.tracker.uploads import UPLOADS, Upload
 from worker.ticket.additions import Addition, issue_and_sender
 from worker.ticket.context import TicketContext
-from worker.ticket.enrichment import AFTER_PAUSE_S, Completion
+from worker.ticket.enrichment import AFTER_PAUSE_S, Completion, waits_since
 from worker.ticket.load import Work
 from worker.ticket.match import uploaded_id
 from worker.ticket.plan import Pending
@@ -42,6 +42,9 @@ from worker.ticket.trial import NOT_CREATED, author
 
 TOKEN_OR_CONTENT = 422
 """The tracker's answer to a token that is unknown or was used; it has other causes too."""
+MISSING_FOR = timedelta(days=1)
+MISSING_AGAIN = timedelta(minutes=1)
+"""The first pause before a missing document is fetched again; each further pause doubles."""
 IN_MEMORY = 256 * 1024
 """Files of up to this many bytes are not written to the disk."""
 
@@ -102,23 +105,35 @@ class DocumentCreation(Addition):
                 yield await self._fetched(cast(BinaryIO, file))
 
     async def _fetched(self, file: BinaryIO) -> Self | Skipped | Waiting:
-        ctx, completion, document_id = self.ctx, self.ctx.services.completion, self.document.id
-        answer = await ctx.helpdesk(_fetch, completion, document_id, file, ctx.config.document_most)
+        ctx, completion, document = self.ctx, self.ctx.services.completion, self.document
+        answer = await ctx.helpdesk(_fetch, completion, document, file, ctx.config.document_most)
         if answer is Download.WHOLE and (size := file.tell()):
-            chosen = replace(self.chosen, body=attachment_body(self.document, size))
+            chosen = replace(self.chosen, body=attachment_body(document, size))
             return replace(self, chosen=chosen, file=Upload(file, size))
+        if answer is Download.GONE:
+            return await self._missing()
         if isinstance(answer, DocumentRefused):
-            raise NotYet(Fault.DOCUMENT_REFUSED(document_id=document_id, because=answer.problem))
+            raise NotYet(Fault.DOCUMENT_REFUSED(document_id=document.id, because=answer.problem))
         if isinstance(answer, Download):
             return Skipped(self._why_not(answer))
         pause = timedelta(seconds=completion.paused_s() + AFTER_PAUSE_S)
         return Waiting(Reason.DOCUMENT_AWAITED(because=answer), until=ctx.now(self.work.now) + pause)
 
+    async def _missing(self) -> Skipped | Waiting:
+        """Wait a day for a document that the help desk does not have: it may be restored, or its database."""
+        row = await self.ctx.db.change(lambda tx: tx.journal.get(self.asking.id))
+        now = self.ctx.now(self.work.now)
+        since = waits_since(row, Reason.DOCUMENT_MISSING, now)
+        if now - since >= MISSING_FOR:
+            return Skipped(Reason.DOCUMENT_GONE())
+        until = now + max(MISSING_AGAIN, now - since)
+        return Waiting(
+            Reason.DOCUMENT_MISSING(since=since.isoformat()), until=min(until, since + MISSING_FOR)
+        )
+
     def _why_not(self, answer: Download) -> Notice:
         if answer is Download.WHOLE:
             return Reason.DOCUMENT_IS_EMPTY()
-        if answer is Download.GONE:
-            return Reason.DOCUMENT_GONE()
         return Reason.DOCUMENT_TOO_LARGE(most=self.ctx.config.document_max_mb)
 
     def remember(self) -> None:
@@ -227,13 +242,13 @@ def _document(asking: Pending) -> Document:
 
 
 def _fetch(
-    completion: Completion, document_id: int, file: BinaryIO, most: int
+    completion: Completion, document: Document, file: BinaryIO, most: int
 ) -> Download | DocumentRefused | Notice:
     """Fetch a document into a file; return the result, its refusal, or why the help desk cannot be queried."""
 
     def ask(lookup: HelpdeskLookup) -> Download | DocumentRefused:
         try:
-            return lookup.document(document_id, file, most)
+            return lookup.document(document, file, most)
         except DocumentRefused as refused:
             return refused
 

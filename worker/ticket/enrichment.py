@@ -99,7 +99,7 @@ class Completion:
         pause_s = self.paused_s() + AFTER_PAUSE_S
         with self.store.transaction() as tx:
             now = tx.now()
-            since = min(_waits_since(tx.journal.get(one.id), now) for one in events)
+            since = min(waits_since(tx.journal.get(one.id), Reason.HELPDESK_AWAITED, now) for one in events)
             left = self.wait_s - (now - since).total_seconds()
             if left <= 0:
                 return None
@@ -161,9 +161,9 @@ def _known_here(tx: Transaction, event: Event, newest: Ticket | None) -> dict[Fa
     return {fact: value for fact, value in known.items() if fact in asked and value is not None}
 
 
-def _waits_since(row: JournalEvent | None, now: datetime) -> datetime:
-    """Return when an event began to wait for the help desk, according to its reason; now if it has not waited."""
-    waits = row.notice if row and row.has_code(Reason.HELPDESK_AWAITED) else None
+def waits_since(row: JournalEvent | None, reason: Reason, now: datetime) -> datetime:
+    """Return since when an event has waited for a reason that states it; now if it has not waited for it."""
+    waits = row.notice if row and row.has_code(reason) else None
     try:
         return min(now, datetime.fromisoformat(waits.params["since"])) if waits else now
     except (KeyError, TypeError, ValueError):

@@ -348,7 +348,10 @@ class Forwarding:
             self._events.results.append(result)  # its event ended in the linking commit
         elif result is not None:
             await self._events.end([asking.id], result)
-        return any(isinstance(one, Waiting) and one.on_hold is None for one in self.results[before:])
+        return any(
+            isinstance(one, Waiting) and one.on_hold is None and one.reason.code != Reason.DOCUMENT_MISSING
+            for one in self.results[before:]
+        )
 
     async def _unless_gone(self, asking: Pending, issue: Created, send: SendToIssue) -> Result:
         """Send something to the issue; if the tracker refuses it because the issue is gone, wait for a decision."""

@@ -288,7 +288,7 @@ def _json(outbound: Outbound, method: str, address: str, **more: Any) -> dict[st
     if not AT_ONCE.acquire(blocking=False):
         raise TooBusy(AccessRefusal.SIGN_IN_BUSY())
     try:
-        status, content = bounded_call(
+        status, content, _ = bounded_call(
             outbound,
             method,
             address,

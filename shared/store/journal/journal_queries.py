@@ -250,14 +250,18 @@ class JournalQueries:
         )
         return self._session.scalar(select(func.count(newest.subquery().c.ticket_id.distinct()))) or 0
 
-    def pending_additions(self, ticket_id: int) -> list[tuple[int, datetime | None]]:
-        """Return a ticket's pending events of additions to its issue, oldest first, each with its due time."""
-        statement = select(JournalEvent.id, JournalEvent.next_attempt_at).where(
+    def pending_additions(self, ticket_id: int) -> list[tuple[int, datetime | None, str | None]]:
+        """Return a ticket's pending events of additions to its issue, oldest first.
+
+        Each comes with its due time and the code of the reason for which it waits.
+        """
+        statement = select(JournalEvent.id, JournalEvent.next_attempt_at, JournalEvent.code).where(
             JournalEvent.ticket_id == ticket_id,
             is_pending_of_few(),
             JournalEvent.event.in_(ADDITION_EVENTS),
         )
-        return [(row.id, row.next_attempt_at) for row in self._session.execute(statement.order_by(*ORDER))]
+        found = self._session.execute(statement.order_by(*ORDER))
+        return [(row.id, row.next_attempt_at, row.code) for row in found]
 
     def has_pending(self, ticket_id: int) -> bool:
         """Return whether a ticket has a pending event, due or not."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -26,9 +27,10 @@ from tests.support.events import (
     task_event,
     ticket,
 )
-from tests.support.glpi_api import CutShort, GlpiApi
+from tests.support.glpi_api import CutShort, GlpiApi, Page
 from tests.support.ledger import attachments_of, notes_of, ours
 from worker.runtime import runner
+from worker.ticket import documents
 from worker.ticket.retry import MOST_ATTEMPTS
 
 DONE, SKIPPED, PENDING = EventState.DONE, EventState.SKIPPED, EventState.PENDING
@@ -83,7 +85,6 @@ def test_nothing_is_sent_unless_the_setting_says_so(begun: Bridge, stand_in: Sta
         ({"size": 11 * MEGABYTE}, Reason.DOCUMENT_TOO_LARGE),
         ({"name": "setup.EXE"}, Reason.DOCUMENT_TYPE_REFUSED),
         ({"mime_type": "video/mp4"}, Reason.DOCUMENT_TYPE_REFUSED),
-        ({"id": 404}, Reason.DOCUMENT_GONE),
         ({"id": 98}, Reason.DOCUMENT_TOO_LARGE),
         ({"id": 99}, Reason.DOCUMENT_IS_EMPTY),
     ],
@@ -98,6 +99,63 @@ def test_what_is_not_sent_is_skipped_with_its_reason_and_nothing_waits_for_it(
     assert [begun.event(one).state for one in ids] == [SKIPPED, DONE]
     assert code(begun, ids[0]) == reason
     assert attachments_of(stand_in) == []
+
+
+def test_a_document_that_glpi_does_not_have_is_skipped_after_a_day_and_holds_up_no_other(
+    begun: Bridge, stand_in: StandIn, api: GlpiApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone, note, other = begun.receive(
+        document_event(1, of_document=document(404)),
+        followup_event(2),
+        document_event(3, of_document=document(92)),
+    )
+    for number in range(MOST_ATTEMPTS + 1):
+        begun.sync()
+        assert (begun.event(gone).state, code(begun, gone)) == (PENDING, Reason.DOCUMENT_MISSING), number
+        begun.hurry()
+    assert [begun.event(one).state for one in (note, other)] == [DONE, DONE]
+    assert begun.forward(followup_event(4, of_followup=followup(79))) == [DONE], "it does not wait either"
+    monkeypatch.setattr(documents, "MISSING_FOR", timedelta(0))
+    begun.hurry()
+    begun.sync()
+    assert (begun.event(gone).state, code(begun, gone)) == (SKIPPED, Reason.DOCUMENT_GONE)
+
+
+def test_a_document_that_glpi_has_again_is_attached(begun: Bridge, stand_in: StandIn, api: GlpiApi) -> None:
+    """Its database was restored."""
+    content = api.documents.pop(91)
+    (event_id,) = begun.receive(document_event(1))
+    begun.sync()
+    assert code(begun, event_id) == Reason.DOCUMENT_MISSING
+    due_at = begun.event(event_id).next_attempt_at
+    assert due_at is not None
+    assert timedelta(seconds=50) < due_at - datetime.now(UTC) <= timedelta(seconds=60)
+    api.documents[91] = content
+    begun.hurry()
+    begun.sync()
+    assert attachments_of(stand_in) == [("alice", "scan-91.png", SIZE)]
+
+
+@pytest.mark.promise("OPS-28")
+@pytest.mark.parametrize(
+    "answer", [(200, Page(b"<html>Sign in</html>")), (200, CONTENT[:-1]), (404, Page(b"<h1>Not Found</h1>"))]
+)
+def test_nothing_else_is_attached_in_place_of_a_document(
+    begun: Bridge, stand_in: StandIn, api: GlpiApi, answer: tuple[int, bytes]
+) -> None:
+    """A page of a web server or of a proxy, or half the file."""
+    api.instead[91] = answer
+    (event_id,) = begun.receive(document_event(1, of_document=document(size=SIZE)))
+    begun.sync()
+    event = begun.event(event_id)
+    assert (event.state, event.attempts, attachments_of(stand_in)) == (PENDING, 1, [])
+    if answer[0] == 200:
+        assert f"{len(answer[1])} bytes of " in str(event.reason)
+        assert f"instead of {SIZE} bytes" in str(event.reason)
+    api.instead.clear()
+    begun.hurry()
+    begun.sync()
+    assert attachments_of(stand_in) == [("alice", "scan-91.png", SIZE)]
 
 
 def test_without_glpis_api_documents_are_skipped(bridge: Bridge, stand_in: StandIn) -> None:
