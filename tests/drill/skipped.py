@@ -60,6 +60,8 @@ def wrongly_ended(
 def _is_right(found: Ended, unsent: Unsent, has_issue: bool, is_deleted: bool) -> bool:
     if found == Ended(EventState.SKIPPED, unsent.code):
         return True
+    if unsent.code == Reason.DOCUMENT_GONE and found == Ended(EventState.PENDING, Reason.DOCUMENT_MISSING):
+        return True  # it is skipped after a day
     if not unsent.is_fetched:
         return False
     if found.state == EventState.SUPERSEDED:

@@ -20,6 +20,7 @@ from standardwebhooks import Webhook
 from deploy.embedded.ports import HOST, free_port
 from deploy.embedded.processes import Child, ProcessGroup
 from deploy.sandbox.tracker.control import StandIn
+from shared.notices.reasons import Reason
 from shared.notices.steps import What
 from shared.store.ledger.transitions import IN_FLIGHT
 from shared.store.tables.journal import (
@@ -173,9 +174,15 @@ class Fleet:
         return time.monotonic() - started
 
     def left(self) -> dict[str, int]:
-        """Return the amount of remaining work by kind; empty if there is none."""
+        """Return the amount of remaining work by kind; empty if there is none.
+
+        Documents that GLPI does not have are not counted: their events wait for a day.
+        """
+        is_awaited = JournalEvent.code.is_distinct_from(Reason.DOCUMENT_MISSING)
         questions = {
-            "pending": select(func.count(JournalEvent.id)).where(JournalEvent.state == EventState.PENDING),
+            "pending": select(func.count(JournalEvent.id)).where(
+                JournalEvent.state == EventState.PENDING, is_awaited
+            ),
             "issues": select(func.count()).where(TicketIssueLink.state.in_(IN_FLIGHT)),
             "times": select(func.count()).where(TaskTimeLink.state.in_(IN_FLIGHT)),
             "notes": select(func.count()).where(NoteLink.state.in_(IN_FLIGHT)),
