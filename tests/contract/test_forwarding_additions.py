@@ -37,7 +37,9 @@ def notes(scene: Scene) -> list[tuple[int, str, bool]]:
 
 
 def test_follow_ups_and_solutions_are_notes_by_who_wrote_them(noting: Scene) -> None:
-    """Bob and carol are not members yet; the API user writes dave's and the stranger's note, the latter with a name."""
+    """Bob and carol are members; the API user writes dave's and the stranger's note, the latter with a name."""
+    for member in (seed.User.BOB, seed.User.CAROL):
+        noting.tracker.add_member(noting.project_id, member, seed.Role.DEVELOPER)
     stranger = {**STRANGER, "name": "Sam Stranger"}
     events = [
         followup_event(1, of_ticket=noting.ticket(), of_followup=followup(1, user=BOB)),
@@ -93,7 +95,7 @@ def attached(scene: Scene, number: int, **changes: Any) -> dict[str, Any]:
 
 
 def test_documents_are_attachments_by_who_added_them(attaching: Scene) -> None:
-    """Bob and carol are not members yet; dave is locked, so his document and a stranger's are the API user's."""
+    """Bob and carol are not members; dave is locked, so his document and a stranger's are the API user's."""
     people = (BOB, CAROL, ALICE, STRANGER, DAVE)
     events = [attached(attaching, number, user=user) for number, user in enumerate(people, 1)]
     assert attaching.forward(*events) == ["done"] * 5, attaching.steps()
