@@ -261,11 +261,6 @@ FAILURES = [
         configure(default_role_id=5),
     ),
     Failure(
-        "requesters would become members who may view private notes",
-        configure(sync_followups="all", membership_for="matched"), SetupFinding.PRIVATE_NOTES_READABLE,
-        "config set membership_for=confirmed", ("lacks",), configure(membership_for="confirmed"),
-    ),
-    Failure(
         "a status of status_map was deleted",
         remove("statuses", 5), SetupFinding.STATUS_MAP_WRONG, "status_map", ("closed",),
         configure(status_map={1: 1, 2: 2, 5: 3, 6: 6}),
