@@ -168,8 +168,7 @@ class PluginConfig(BaseModel):
             "defaults",
             N_("Role"),
             N_(
-                "deskbridge adds technicians, and authors of follow-ups, solutions and documents that it sends, to "
-                "Redmine projects with this role. If empty, it adds no members."
+                "deskbridge adds technicians to Redmine projects with this role. If empty, it adds no members."
             ),
             kind="role",
             empty=N_("none"),
@@ -177,8 +176,8 @@ class PluginConfig(BaseModel):
     ] = Field(
         default=None,
         description=(
-            "Role of the people that deskbridge adds to a Redmine project: technicians, and authors of follow-ups, "
-            "solutions and documents that it sends; none: it adds no members"
+            "Role of the technicians that deskbridge adds to a Redmine project, for the issues and time entries that "
+            "it sends; none: it adds no members"
         ),
     )
     default_watcher_ids: Annotated[
@@ -252,8 +251,7 @@ class PluginConfig(BaseModel):
             N_("Follow-ups"),
             N_(
                 "Also switch this on in GLPI: on the plugin's page, or with webhooks. If private ones are sent: "
-                "requesters who write follow-ups can read them if the role of new members has Redmine's right View "
-                "private notes."
+                "members of the Redmine project can read them if their role has the right View private notes."
             ),
             choices={
                 "off": N_("not sent"),
@@ -265,9 +263,8 @@ class PluginConfig(BaseModel):
         default="off",
         description=(
             "GLPI follow-ups as notes of the Redmine issue: `off`, none; `public`, all but private ones; `all`, "
-            "private ones too, as private notes. The text of private follow-ups is stored only with `all`. Requesters "
-            "whom deskbridge adds as members can read private notes if `default_role_id` has the right View private "
-            "notes"
+            "private ones too, as private notes. The text of private follow-ups is stored only with `all`. Members of "
+            "the Redmine project can read private notes if their role has the right View private notes"
         ),
     )
     sync_solutions: Annotated[
@@ -337,8 +334,8 @@ class PluginConfig(BaseModel):
             "behaviour",
             N_("Who is made a member"),
             N_(
-                "Requesters too, if deskbridge sends their follow-ups or documents. The role of new members decides "
-                "whether they can read private notes."
+                "Technicians whose issue or time entry deskbridge sends. A follow-up, solution or document makes "
+                "no one a member."
             ),
             choices={
                 "matched": N_("every matched user"),

@@ -29,6 +29,14 @@ class Misattribution(Code, article="KB-WORK-005"):
             "lacks the right *{right}*: allow it (Administration, Roles and permissions)]"
         ),
     )
+    NOT_MEMBER = Message(
+        "author_not_member",
+        "sent as the API user, because {login} is not a member of Redmine project {tracker_project_id}: {because}",
+        why=(
+            "if {login} may see the project, add them there in Redmine: deskbridge makes no one a member for a "
+            "note or a document"
+        ),
+    )
     NOT_PRIVATE_AS_PERSON = Message(
         "author_not_private",
         "sent as the API user, because {login} may not make notes private[: {because}]",

@@ -77,18 +77,6 @@ class SetupFinding(Code):
         why="give the role these rights in Redmine (Administration, Roles and permissions)",
         article="KB-SETUP-003",
     )
-    PRIVATE_NOTES_READABLE = Message(
-        "private_notes_readable",
-        (
-            "requesters who write follow-ups become project members with role {role}, whose right *View private "
-            "notes* lets them read all private follow-ups"
-        ),
-        why=(
-            "run `deskbridge config set membership_for=confirmed`, choose a default_role_id without this right, "
-            "or run `deskbridge config set sync_followups=public`"
-        ),
-        article="KB-SETUP-003",
-    )
     NOTES_RIGHTS_UNKNOWN = Message(
         "notes_rights_unknown",
         "the rights of role {role_id} cannot be read: {problem}",

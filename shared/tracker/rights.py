@@ -1,10 +1,9 @@
-"""The tracker permissions that deskbridge needs or warns of, with their names in the API and for administrators."""
+"""The tracker permissions that deskbridge needs, with their names in the API and for administrators."""
 
 from __future__ import annotations
 
 ADD_ISSUES, LOG_TIME = "add_issues", "log_time"
 ADD_NOTES, SET_PRIVATE = "add_issue_notes", "set_notes_private"
-VIEW_PRIVATE = "view_private_notes"
 RIGHT_TO = {
     ADD_ISSUES: "Add issues",
     LOG_TIME: "Log spent time",

@@ -112,10 +112,6 @@ def may_not_note(bridge: Bridge, stand_in: StandIn) -> None:
     stand_in.patch("roles", 4, permissions=["view_issues", "add_issues", "log_time", "add_issue_notes"])
 
 
-ANYONE_READS = {"sync_followups": "all", "membership_for": "matched"}
-"""Settings with which whoever writes a follow-up may read private ones, as the default role may."""
-
-
 def work_of(who: dict[str, Any]) -> Change:
     def work(bridge: Bridge, _: StandIn) -> None:
         bridge.forward(ticket_event(5, of_ticket=ticket(4712, technician=who)), ticket_id=4712)
@@ -210,7 +206,6 @@ def project_activities(_: Bridge, stand_in: StandIn) -> None:
         (configure(default_role_id=99), "role", "failure", SetupFinding.CONFIG_ID_UNKNOWN),
         (configure(default_role_id=None), "role", "warning", SetupFinding.ROLE_NOT_SET),
         (may_not_note, "notes", "warning", SetupFinding.NOTES_LACK_RIGHTS),
-        (configure(**ANYONE_READS), "notes", "warning", SetupFinding.PRIVATE_NOTES_READABLE),
         (configure(text_formatting=None), "text formatting", "warning", SetupFinding.FORMATTING_NOT_SET),
         (configure(default_activity_id=12), "activity", "failure", SetupFinding.CONFIG_ID_UNKNOWN),
         (configure(default_activity_id=None), "activity", "warning", SetupFinding.ACTIVITY_NOT_SET),
@@ -254,40 +249,11 @@ def test_what_is_wrong_is_found(
     assert found.record == RECORDS[check]
 
 
-@pytest.mark.parametrize(
-    "chosen",
-    [
-        {"sync_followups": "public"},
-        {"sync_followups": "off"},
-        {"membership_for": "confirmed"},
-        {"membership_for": "nobody"},
-        {"default_role_id": None},
-    ],
-    ids=str,
-)
-def test_private_notes_are_no_fault_if_settings_keep_requesters_from_them(
-    healthy: Bridge, chosen: dict[str, Any]
+def test_a_role_that_may_read_private_notes_is_no_fault_since_requesters_do_not_get_it(
+    healthy: Bridge,
 ) -> None:
-    healthy.configure(sync_solutions="on", **{**ANYONE_READS, **chosen})
+    healthy.configure(sync_followups="all", sync_solutions="on", membership_for="matched")
     assert "notes" not in wrong(healthy)
-
-
-def test_private_notes_are_no_fault_if_the_role_may_not_view_them(healthy: Bridge, stand_in: StandIn) -> None:
-    healthy.configure(**ANYONE_READS)
-    may = ["view_issues", "add_issues", "log_time", "add_issue_notes", "set_notes_private"]
-    stand_in.patch("roles", 4, permissions=may)
-    assert "notes" not in wrong(healthy)
-
-
-def test_a_role_that_may_view_private_notes_and_not_set_them_is_told_both(
-    healthy: Bridge, stand_in: StandIn
-) -> None:
-    healthy.configure(**ANYONE_READS)
-    stand_in.patch("roles", 4, permissions=["view_issues", "add_issue_notes", "view_private_notes"])
-    assert [one.found.code for one in findings(healthy) if one.check == "notes"] == [
-        SetupFinding.NOTES_LACK_RIGHTS,
-        SetupFinding.PRIVATE_NOTES_READABLE,
-    ]
 
 
 @pytest.mark.parametrize(

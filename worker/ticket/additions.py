@@ -127,7 +127,7 @@ def issue_and_sender(
         ctx: the ticket's context.
     """
     issue = replace(issue, project_id=ctx.moved.get(issue.tracker_id, issue.project_id))
-    match, is_member = match_of(ctx, user, issue.project_id)
+    match = match_of(ctx, user)
     about = RenderInput(
         ticket=work.ticket,
         task=None,
@@ -139,4 +139,4 @@ def issue_and_sender(
         person=match.person,
         note=event.note,
     )
-    return issue, Sender(ctx, match, about, is_member, work.administrators, asking.attempts)
+    return issue, Sender(ctx, match, about, administrators=work.administrators, tried=asking.attempts)

@@ -1,4 +1,7 @@
-"""Acts on behalf of the right person (SPEC section 5): membership first, then impersonation, else the API user."""
+"""Acts on behalf of the right person (SPEC section 5): membership first, then impersonation, else the API user.
+
+Nobody becomes a member for a note or an attachment.
+"""
 
 from __future__ import annotations
 
@@ -147,7 +150,7 @@ class Sender:
         if refused.status == RIGHTS_OR_CONTENT and is_unseeing:
             return await self._in_their_name(self.person, method, path, body, before_send, refused)
         metrics.AS_ADMINISTRATOR.labels(code=str(refused.notice.code)).inc()
-        if refused.status in MEMBERSHIP_MAY_HELP:
+        if refused.status in MEMBERSHIP_MAY_HELP and not self._is_addition:
             await self._look_for_reasons(self.person)
         told, self.wrong = await self._why_refused(self.person, refused)
         try:
@@ -184,6 +187,11 @@ class Sender:
             return ADD_ISSUES
         return LOG_TIME if self.about.task is not None else ADD_NOTES
 
+    @property
+    def _is_addition(self) -> bool:
+        """Whether it is a note or an attachment."""
+        return self._right == ADD_NOTES
+
     async def _withhold_unless_private(self, person: TrackerPerson, issue_id: int) -> None:
         """Act as the API user if the person may not make notes private: the tracker would make the note public.
 
@@ -195,8 +203,6 @@ class Sender:
         """
         about: dict[str, object] = {"login": person.login}
         moved = await self._learn_project(issue_id)
-        if moved and self._may_become_member():
-            await self._ensure_membership(person)
         self.ctx.cached.permissions.clear()  # the current permissions of a role count
         try:
             found = await rights_of(self.ctx, person, person.login, self.project_id, issue_id, SET_PRIVATE)
@@ -234,7 +240,10 @@ class Sender:
                     self.ctx, person, person.login, self.project_id, self.about.issue_id, self._right
                 )
         if self._found and self._found.rights is Rights.NOT_MEMBER:
-            about["tracker_project_id"] = self.project_id
+            place = {"tracker_project_id": self.project_id}
+            if self._is_addition:
+                return What.REPEATED_AS_ADMINISTRATOR(**about), Misattribution.NOT_MEMBER(**about, **place)
+            about |= place
         elif self._found and self._found.rights is Rights.LACKING:
             about |= {"roles": list(self._found.roles), "right": self._found.right}
         return What.REPEATED_AS_ADMINISTRATOR(**about), Misattribution.PERSON_REFUSED(**about)
@@ -301,8 +310,6 @@ class Sender:
         moved = self.about.issue_id is not None and await self._learn_project(self.about.issue_id)
         await self._judge(person, person.login, refusal)
         is_member = self._rights in (Rights.LACKING, Rights.UNSEEING)
-        if self._is_private:
-            return None  # a new member might not be able to make the note private
         if is_member or (self._ensured_now and not moved) or not self._may_become_member():
             return None
         await self._forget_membership(person)
@@ -413,8 +420,14 @@ class Sender:
         return await self.ctx.metadata(refresh_people)
 
     def _may_become_member(self) -> bool:
-        """Return whether the person may be made a member: never an administrator, who needs no membership."""
+        """Return whether the person may be made a member.
+
+        Memberships are for technicians (SPEC section 5). Whoever writes a note or adds a document may be a requester,
+        who must not get access to a private project in this way. An administrator needs no membership.
+        """
         config, person = self.ctx.config, self.person
+        if self._is_addition:
+            return False
         if (
             config.default_role_id is None
             or config.membership_for == "nobody"

@@ -304,7 +304,8 @@ class TimeEntryCreation(Creation):
         event = event or asking.event
         task = event.task or asking.task
         issue = replace(issue, project_id=ctx.moved.get(issue.tracker_id, issue.project_id))
-        match, is_member = match_of(ctx, task.user, issue.project_id)
+        match = match_of(ctx, task.user)
+        is_member = _is_member(ctx, match, issue.project_id)
         about = RenderInput(
             ticket=work.ticket,
             task=task,
@@ -343,13 +344,13 @@ class TimeEntryCreation(Creation):
         return [False] * len(links)
 
 
-def match_of(ctx: TicketContext, user: HelpdeskUser | None, project_id: int) -> tuple[Match, bool]:
-    """Return the match of a help desk user on the tracker, and whether their membership of a project is known."""
+def match_of(ctx: TicketContext, user: HelpdeskUser | None) -> Match:
+    """Return the match of a help desk user on the tracker."""
     match = ctx.people.get(who(user)) if user else nobody()
     if match is None:
         with ctx.store.transaction() as tx:
             match = tx.people.pin(user, administrators=ctx.config.match_administrators)
-    return match, _is_member(ctx, match, project_id)
+    return match
 
 
 def _is_member(ctx: TicketContext, match: Match, project_id: int) -> bool:

@@ -24,7 +24,7 @@ from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.tracker.client import USERS, TrackerClient
 from shared.tracker.lists import PAGE_SIZE
 from shared.tracker.projects import NEEDED_MODULES, ProjectNow, ProjectState
-from shared.tracker.rights import ADD_NOTES, RIGHT_TO, SET_PRIVATE, VIEW_PRIVATE
+from shared.tracker.rights import ADD_NOTES, RIGHT_TO, SET_PRIVATE
 
 NOT_FOUND = 404
 GONE = {
@@ -155,7 +155,7 @@ def projects(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.TRACKER, {"notes": "KB-SETUP-003"})
 def notes(installation: Installation) -> Iterator[CheckResult]:
-    """Check that the default role may add the notes and documents that are sent, and shows no private ones to all."""
+    """Check that the default role, which technicians get, may add the notes and documents that are sent."""
     config, client = installation.connect()
     role_id = config.default_role_id
     needed = [ADD_NOTES] if config.sends_notes or config.sends_documents else []
@@ -171,13 +171,9 @@ def notes(installation: Installation) -> Iterator[CheckResult]:
         return
     name, allowed = str(role.get("name") or role_id), role.get("permissions") or ()
     lacking = [RIGHT_TO[one] for one in needed if one not in allowed]
-    adds_requesters = config.sends_private_followups and config.membership_for == "matched"
-    is_readable = adds_requesters and VIEW_PRIVATE in allowed
     if lacking:
         yield warning("notes", SetupFinding.NOTES_LACK_RIGHTS(role=name, rights=lacking))
-    if is_readable:
-        yield warning("notes", SetupFinding.PRIVATE_NOTES_READABLE(role=name))
-    if not lacking and not is_readable:
+    else:
         yield ok("notes", SetupFinding.NOTES_ALLOWED(role_id=role_id))
 
 

@@ -180,7 +180,6 @@ FIXES: dict[str, tuple[str, str | Callable[[Values], str]]] = {
     SetupFinding.PEOPLE_LOCKED: PERSON,
     SetupFinding.MATCHES_NEW: (N_("Confirm them"), PEOPLE),
     SetupFinding.MATCHES_WAIT: PERSON,
-    SetupFinding.PRIVATE_NOTES_READABLE: (N_("Change who becomes a member"), setting("membership_for")),
     SetupFinding.MEMBERSHIP_BY_EMAIL: (N_("Change who becomes a member"), setting("membership_for")),
     SetupFinding.FORMATTING_NOT_SET: (N_("Choose the text formatting"), setting("text_formatting")),
     WorkFinding.TEMPLATE_NOT_RENDERED: TEMPLATE,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from deploy.sandbox.tracker.control import StandIn
 from shared.store.tables.journal import EventState
 from tests.integration.documents import SIZE
@@ -11,7 +13,7 @@ from tests.support.ledger import attachments_of, stopped
 
 UPLOADS = "/uploads.json"
 STRANGER = {"id": 99, "email": "stranger@example.test"}
-DEVELOPER, NON_MEMBER = 4, 1
+NON_MEMBER = 1
 
 
 def test_a_document_waits_if_the_rest_api_is_switched_off_before_its_upload(
@@ -28,18 +30,28 @@ def test_a_document_waits_if_the_rest_api_is_switched_off_before_its_upload(
     assert attachments_of(stand_in) == [("admin", "scan-91.png", SIZE)]
 
 
-def test_a_person_becomes_no_member_by_settings_that_were_changed_during_the_upload(
+@pytest.mark.promise("SEC-55")
+def test_a_document_makes_nobody_a_member(begun: Bridge, stand_in: StandIn) -> None:
+    carol = {"id": 9, "email": "carol@example.test"}
+    members = stand_in.state()["memberships"]
+    assert begun.forward(document_event(1, of_document=document(user=carol))) == [EventState.DONE]
+    assert stand_in.state()["memberships"] == members, begun.steps()
+    assert attachments_of(stand_in) == [("carol", "scan-91.png", SIZE)]
+
+
+@pytest.mark.promise("SEC-55")
+def test_a_document_of_a_person_who_may_upload_nowhere_is_the_api_users(
     begun: Bridge, stand_in: StandIn
 ) -> None:
     stand_in.patch("roles", NON_MEMBER, permissions=["view_issues"])
     ids = [one["id"] for one in stand_in.state()["memberships"] if one["user_id"] == 5]
 
-    def change_settings() -> None:
-        begun.configure(membership_for="nobody")
+    def leave() -> None:
         for number in ids:
             stand_in.remove("memberships", number)
 
     begun.receive(document_event(1))
-    with stopped("POST", UPLOADS, change_settings, sent=False):
+    with stopped("POST", UPLOADS, leave, sent=False):
         begun.sync()
     assert [one for one in stand_in.state()["memberships"] if one["user_id"] == 5] == [], begun.steps()
+    assert attachments_of(stand_in) == [("admin", "scan-91.png", SIZE)]
