@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from shared.bodies.contexts import RenderInput
 from shared.errors import ImpersonationRefused, NotYet, OutcomeUnknown, TrackerRejected
-from shared.events.payloads import Body, membership_body, roles_beyond
+from shared.events.payloads import Body
 from shared.metadata.synchronisation import refresh, refresh_people
 from shared.notices.authors import Misattribution
 from shared.notices.faults import Fault
@@ -22,17 +22,15 @@ from shared.notices.steps import What
 from shared.store.configuration.matching import Match, TrackerPerson
 from shared.store.configuration.metadata import MetadataKind
 from shared.telemetry import metrics
-from shared.templating.operations import Operation
 from shared.tracker.answers import Answer
 from shared.tracker.lists import Params, project_of
 from shared.tracker.rights import ADD_ISSUES, ADD_NOTES, LOG_TIME, SET_PRIVATE
 from shared.tracker.uploads import Upload
-from worker.ticket.bodies import body_for, built
 from worker.ticket.context import TicketContext
+from worker.ticket.memberships import add_member, forget_member
 from worker.ticket.rights import Found, Rights, default_role_gone, is_deleted, rights_of
 
 MEMBERSHIP_MAY_HELP = (403, 422)
-IS_MEMBER = (422,)
 MEMBERSHIP_TRIES = 5
 ONCE_S = 3600
 RIGHTS_OR_CONTENT = 422
@@ -312,7 +310,7 @@ class Sender:
         is_member = self._rights in (Rights.LACKING, Rights.UNSEEING)
         if is_member or (self._ensured_now and not moved) or not self._may_become_member():
             return None
-        await self._forget_membership(person)
+        await forget_member(self.ctx, person, self.project_id)
         await self._ensure_membership(person, is_claimed=is_claimed)
         return person.login
 
@@ -411,7 +409,7 @@ class Sender:
                 await self.ctx.metadata(lambda store, lists: refresh(store, lists, MetadataKind.ROLE))
                 await self._people_now()
         if self._ensured_now and (gone := await default_role_gone(self.ctx)) is not None:
-            await self._forget_membership(person)
+            await forget_member(self.ctx, person, self.project_id)
             self.ctx.warn(What.NOT_MADE_MEMBER(login=person.login, because=gone))
 
     async def _people_now(self) -> dict[int, TrackerPerson]:
@@ -452,38 +450,12 @@ class Sender:
             Outdated, LockBusy: if the settings have changed, or the ticket's lock was lost; nothing was sent.
             TrackerError: on an outage.
         """
-        role_id = self.ctx.config.default_role_id
-        if role_id is None:
-            return
         self._ensured_now = True
-        path = f"/projects/{self.project_id}/memberships.json"
-        about = replace(self.about, person=person)
-        plain = membership_body(person.tracker_user_id, role_id)
-        operation = Operation.MEMBERSHIP_CREATE
-        body = await built(self.ctx, body_for, self.ctx, operation, about, lambda: plain)
-        if beyond := roles_beyond(body, self.ctx.config):
-            self.ctx.warn(What.TEMPLATE_ROLES_REFUSED(roles=[str(role) for role in beyond]))
-            body = plain
         try:
-            await self._become_member(path, body, plain, is_claimed=is_claimed)
-            self.ctx.note(What.MADE_MEMBER(login=person.login, tracker_project_id=self.project_id))
-        except TrackerRejected as rejection:
-            if rejection.status != 422:  # a 422, in any language, mostly means "is already a member"
-                self.ctx.warn(What.NOT_MADE_MEMBER(login=person.login, because=rejection.notice))
-                return
+            await add_member(self.ctx, person, self.about, is_claimed=is_claimed)
         except (NotYet, OutcomeUnknown) as unclear:
             self._not_yet(Fault.MEMBERSHIP_UNKNOWN(because=unclear.notice))
             self.ctx.warn(What.MEMBERSHIP_UNCLEAR(login=person.login, because=unclear.notice))
-            return
-        member = self.project_id, person.tracker_user_id
-        await self.ctx.db.change(lambda tx: tx.people.remember_member(*member))
-        self.ctx.members[member] = True
-
-    async def _forget_membership(self, person: TrackerPerson) -> None:
-        member = self.project_id, person.tracker_user_id
-        await self.ctx.db.change(lambda tx: tx.people.forget_member(*member))
-        self.ctx.cached.forget_member(*member)
-        self.ctx.members[member] = False
 
     def _not_yet(self, because: Notice) -> None:
         """Wait a few times if the membership, project or rights are unknown: else the API user would be the author.
@@ -493,17 +465,3 @@ class Sender:
         """
         if self.tried < MEMBERSHIP_TRIES:
             raise NotYet(because)
-
-    async def _become_member(self, path: str, body: Body, plain: Body, *, is_claimed: bool) -> None:
-        """Create a membership; if a template's body is refused, perhaps for one of its roles, send the 1.x body.
-
-        Raises:
-            TrackerError: if the last call fails.
-        """
-        call = self.ctx.tracker.call_as_api_user if is_claimed else self.ctx.call_unclaimed
-        try:
-            await call("POST", path, body, expected=IS_MEMBER)
-        except TrackerRejected as rejection:
-            if rejection.status != 422 or body == plain:
-                raise
-            await call("POST", path, plain, expected=IS_MEMBER)
