@@ -17,8 +17,25 @@ LONGEST_NAME = 200
 ANY_TYPE = "application/octet-stream"
 SHOWN_INLINE = (".bmp", ".gif", ".jpg", ".jpe", ".jpeg", ".png")
 """File extensions of attachments that the tracker can show within a text."""
+TYPES = {
+    ".bmp": "image/bmp",
+    ".gif": "image/gif",
+    ".jpe": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".jpg": "image/jpeg",
+    ".png": "image/png",
+    ".webp": "image/webp",
+    ".pdf": "application/pdf",
+    ".txt": "text/plain",
+    ".csv": "text/csv",
+}
+"""Content types by file extension, all without scripts: the tracker shows a file as its content type says, from its own
+address. It derives the type of other files from their names, and offers those only as downloads."""
 _NOT_IN_A_NAME = re.compile(r"[/?%*:|\"'<>\x00-\x1f\x7f]+")
 """Characters that the tracker replaces in file names, too."""
+_INVISIBLE = re.compile(r"[\u00ad\u061c\u180e\u200b\u2060-\u2064\ufeff]+")
+_END_OF_NAME = " .\u200c\u200d"
+"""Characters that hide the extension at the end of a name."""
 _PICTURE = re.compile(r"(<a\b[^<>]*+>\s{0,20})?<img\b([^<>]*+)>(\s{0,20}</a>)?", re.IGNORECASE)
 _SOURCE = re.compile(r"\bsrc\s{0,5}=\s{0,5}[\"']([^\"'<>]{0,2000})[\"']", re.IGNORECASE)
 _NUMBER = re.compile(r"[?&;]docid=(\d{1,9})(?!\d)")
@@ -34,7 +51,9 @@ def attachment_name(document: Document) -> str:
     contains its number, because the tracker finds a text's pictures by name, and of several it shows the newest.
     """
     given = (document.name or "").replace("\\", "/").rpartition("/")[2]
-    name = PurePath(" ".join(_NOT_IN_A_NAME.sub("_", plain_text(given, "plain")).split()) or "document")
+    visible = _NOT_IN_A_NAME.sub("_", _INVISIBLE.sub("", plain_text(given, "plain")))
+    tidy = " ".join(visible.split())
+    name = PurePath(tidy.rstrip(_END_OF_NAME) or tidy or "document")
     ending = name.suffix or mimetypes.guess_extension(document.mime_type or "") or ""
     is_unclear = not given.strip() or not name.stem.strip(".")
     is_numbered = is_unclear or ending.lower() in SHOWN_INLINE
@@ -50,10 +69,8 @@ def attachment_body(document: Document, size: int | None) -> dict[str, Any]:
         document: the document.
         size: its size in bytes, or None if unknown.
     """
-    upload = {
-        "filename": attachment_name(document),
-        "content_type": document.mime_type or ANY_TYPE,
-    }
+    name = attachment_name(document)
+    upload = {"filename": name, "content_type": TYPES.get(PurePath(name).suffix.lower(), ANY_TYPE)}
     return {"issue": {"uploads": [upload]}, "document": {"id": document.id, "size": size}}
 
 

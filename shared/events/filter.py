@@ -6,6 +6,7 @@ and whether follow-ups, solutions and documents are sent.
 
 from __future__ import annotations
 
+import mimetypes
 from collections.abc import Collection
 from pathlib import PurePath
 
@@ -59,9 +60,10 @@ def _closed_to_document(document: Document, config: PluginConfig) -> Notice | No
 
 
 def _refused_type(document: Document, refused: Collection[str]) -> str | None:
-    """Return the refused type that matches a document's MIME type or its attachment's extension, or None."""
-    mime, ending = (document.mime_type or "").lower(), PurePath(attachment_name(document)).suffix.lower()
-    has = {mime, f"{mime.partition('/')[0]}/*", ending}
+    """Return the refused type that matches a document's MIME type or its attachment's name, or None."""
+    name = attachment_name(document)
+    types = [one for one in (document.mime_type, mimetypes.guess_type(name)[0]) if one]
+    has = {*types, *(f"{one.partition('/')[0]}/*" for one in types), PurePath(name).suffix.lower()}
     return next((one for one in refused if one in has), None)
 
 

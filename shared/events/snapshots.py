@@ -23,6 +23,8 @@ DocumentId = Annotated[int, Field(ge=1, le=LARGEST_DOCUMENT)]
 RFC3339 = re.compile(r"(19[7-9]\d|2\d{3})-\d\d-\d\d[Tt ]\d\d:\d\d")
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt ].+)?")
 MOST_PROJECTS = 100
+MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*")
+LONGEST_MEDIA_TYPE = 100
 STORED = {"stored": True}
 """The validation context of a payload that was accepted before."""
 
@@ -239,12 +241,23 @@ class Holder(Shape):
     id: Id = Field(description="Number of the item in the help desk")
 
 
+def _media_type(value: object) -> object:
+    """Return a type and subtype in lower case, without parameters; None for any other text."""
+    if not isinstance(value, str):
+        return value
+    found = value.partition(";")[0].strip().lower()
+    return found if len(found) <= LONGEST_MEDIA_TYPE and MEDIA_TYPE.fullmatch(found) else None
+
+
 class Document(Shape):
     """A document of a ticket; deskbridge fetches its content from the help desk before it sends the document."""
 
     id: DocumentId = Field(description="The document's number")
     name: str | None = Field(default=None, description="File name; not stored if the document is private")
-    mime_type: str | None = Field(default=None, description="Such as `image/png`")
+    mime_type: Annotated[str | None, BeforeValidator(_media_type)] = Field(
+        default=None,
+        description="Such as `image/png`, without parameters. The attachment's type follows from the file name",
+    )
     size: Annotated[int, Field(ge=0, le=LARGEST)] | None = Field(
         default=None,
         description="Size in bytes; a download of another size is checked against GLPI's checksum",

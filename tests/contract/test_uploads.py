@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 import pytest
 from requests import Response
 
+from shared.events.attachments import attachment_body
+from shared.events.snapshots import Document
 from tests.contract.seed import Status, User
 from tests.contract.support import Json, Tracker, assert_done, assert_empty, assert_rejected, unique
 
@@ -181,3 +185,43 @@ def test_a_closed_issue_takes_files(tracker: Tracker, issue: Json) -> None:
     assert_done(tracker.update_issue(issue["id"], status_id=Status.CLOSED))
     attach(tracker, issue, token(tracker, su="alice"), su="alice")
     assert len(tracker.attachments(issue["id"])) == 1
+
+
+SCRIPT = b"<!DOCTYPE html><script>alert(document.domain)</script>"
+
+
+@pytest.mark.promise("SEC-82")
+@pytest.mark.parametrize(
+    ("name", "mime", "stored", "is_shown"),
+    [
+        ("report.pdf", "text/html", "application/pdf", True),
+        ("scan.png", "text/html", "image/png", False),
+        ("notes.txt", "text/html", "text/plain", False),
+        ("page.html", "text/html", "application/octet-stream", False),
+        ("page.xhtml", "application/pdf", "application/octet-stream", False),
+        ("logo.svg", "image/svg+xml", "application/octet-stream", False),
+        ("page", "text/html", "application/octet-stream", False),
+    ],
+)
+def test_a_file_is_served_by_its_name_and_a_page_only_as_a_download(
+    tracker: Tracker,
+    issue: Json,
+    pytestconfig: pytest.Config,
+    name: str,
+    mime: str,
+    stored: str,
+    is_shown: bool,
+) -> None:
+    (upload,) = attachment_body(Document(id=91, name=name, mime_type=mime), len(SCRIPT))["issue"]["uploads"]
+    named = tracker.upload(SCRIPT, upload["filename"]).json()["upload"]["token"]
+    assert_done(tracker.update_issue(issue["id"], uploads=[{**upload, "token": named}]))
+    (found,) = tracker.attachments(issue["id"])
+    assert found["content_type"] == stored
+    if pytestconfig.getoption("--tracker") == "standin":
+        return  # it serves no files
+    served = tracker.call("GET", urlsplit(found["content_url"]).path)
+    assert served.content == SCRIPT
+    is_download = served.headers["Content-Disposition"].startswith("attachment")
+    assert is_download is not is_shown
+    media_type = served.headers["Content-Type"].partition(";")[0]
+    assert is_download or media_type == stored

@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 
 from shared.errors import InvalidEvent, SettingsError
-from shared.events.attachments import attachment_body, attachment_name, shown_documents, text_with_pictures
+from shared.events.attachments import (
+    ANY_TYPE,
+    attachment_body,
+    attachment_name,
+    shown_documents,
+    text_with_pictures,
+)
 from shared.events.config import PluginConfig
 from shared.events.delivery import parse_delivery
 from shared.events.filter import why_nothing_is_sent
@@ -131,6 +137,10 @@ def test_the_settings_say_which_documents_are_sent(
         {"name": "C:\\setup.exe"},
         {"name": "page", "mime_type": "text/html"},
         {"name": None, "mime_type": "text/html"},
+        {"name": "setup.exe."},
+        {"name": "setup.exe\u200b"},
+        {"name": "setup.exe. \u2060.\u200d"},
+        {"name": "setup.ex\ufeffe"},
     ],
 )
 def test_a_refused_type_is_known_by_the_name_that_the_attachment_would_have(changes: dict[str, Any]) -> None:
@@ -141,6 +151,43 @@ def test_a_refused_type_is_known_by_the_name_that_the_attachment_would_have(chan
     ending = PurePath(attachment_name(event.document)).suffix if event.document else ""
     assert ending in config.document_refused_types
     assert why_nothing_is_sent(event, config) == Reason.DOCUMENT_TYPE_REFUSED(type=ending)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"name": "page", "mime_type": "text/html; charset=utf-8"},
+        {"name": "page", "mime_type": " TEXT/HTML"},
+        {"name": "page.html", "mime_type": None},
+        {"name": "page.html", "mime_type": "application/pdf"},
+    ],
+)
+def test_a_refused_mime_type_is_known_however_it_is_written_and_by_the_name(changes: dict[str, Any]) -> None:
+    config = PluginConfig.model_validate({"sync_documents": "on", "document_refused_types": ["text/html"]})
+    event = parse_event(document_event(1, of_document=document(**changes)))
+    assert why_nothing_is_sent(event, config) == Reason.DOCUMENT_TYPE_REFUSED(type="text/html")
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("image/png", "image/png"),
+        (" Text/HTML;charset=utf-8", "text/html"),
+        ("application/vnd.oasis.opendocument.text", "application/vnd.oasis.opendocument.text"),
+        ("image/svg+xml", "image/svg+xml"),
+        ("text", None),
+        ("", None),
+        ("text/html\r\nX-Header: x", None),
+        ("text/html, text/plain", None),
+        ("<b>/x", None),
+        ("a/" + "b" * 98, "a/" + "b" * 98),
+        ("a/" + "b" * 99, None),
+    ],
+)
+def test_a_mime_type_is_kept_only_as_type_and_subtype(given: str, kept: str | None) -> None:
+    event = parse_event(document_event(1, of_document=document(mime_type=given)))
+    assert event.document is not None
+    assert event.document.mime_type == kept
 
 
 @pytest.mark.parametrize("types", ['["png"]', '["image"]', '["a/b/c"]', '"png"', "[7]", '["*/*"]'])
@@ -206,6 +253,10 @@ def test_of_two_events_of_a_note_the_newest_counts() -> None:
         (None, "image/png", "document-91.png"),
         ("", None, "document-91"),
         ("..", None, "..-91"),
+        ("report.pdf.", "text/html", "report.pdf"),
+        ("rep\u200bort.pdf\u200b", None, "report.pdf"),
+        ("scan.png\u2060 .", None, "scan-91.png"),
+        ("family \U0001f468\u200d\U0001f469.pdf", None, "family \U0001f468\u200d\U0001f469.pdf"),
         ("x" * 300 + ".pdf", None, "x" * 196 + ".pdf"),
     ],
 )
@@ -226,6 +277,34 @@ def test_the_body_names_the_file_and_its_type() -> None:
         "issue": {"uploads": [{"filename": "x.bin", "content_type": "application/octet-stream"}]},
         "document": {"id": 91, "size": 5},
     }
+
+
+@pytest.mark.promise("SEC-82")
+@pytest.mark.parametrize(
+    ("name", "mime", "sent"),
+    [
+        ("report.pdf", "text/html", "application/pdf"),
+        ("report.html.pdf", None, "application/pdf"),
+        ("report.PDF\u200b.", "image/svg+xml", "application/pdf"),
+        ("scan.jpeg", "text/html", "image/jpeg"),
+        ("notes.txt", "text/html", "text/plain"),
+        ("page.html", "text/html", ANY_TYPE),
+        ("page.pdf.xhtml", "application/pdf", ANY_TYPE),
+        ("logo.svg", "image/svg+xml", ANY_TYPE),
+        ("feed.xml", "application/xml", ANY_TYPE),
+        ("code.js", "text/javascript", ANY_TYPE),
+        ("page", "text/html", ANY_TYPE),
+        (None, "text/html", ANY_TYPE),
+        ("scan", "image/png", "image/png"),
+        ("x.unknown", "text/html; charset=utf-8", ANY_TYPE),
+        ("x", None, ANY_TYPE),
+    ],
+)
+def test_a_content_type_follows_from_the_file_name_and_is_never_one_that_a_browser_runs(
+    name: str | None, mime: str | None, sent: str
+) -> None:
+    (upload,) = attachment_body(Document(id=91, name=name, mime_type=mime), 5)["issue"]["uploads"]
+    assert upload["content_type"] == sent
 
 
 def test_the_documents_that_a_text_shows_are_found() -> None:
