@@ -103,7 +103,7 @@ def test_the_day_of_a_planned_task_is_the_one_that_it_is_planned_for(play: Play)
     ("content", "kept", "end"),
     [
         ("<p>" + "ü" * 400_000 + "</p>", "<p>üü", "ü"),
-        ('<p>before</p><img src="data:' + "x" * 400_000 + '">', "<p>before</p>", "<p>before</p>"),
+        ('<p>before</p><img alt="' + "x" * 400_000 + '">', "<p>before</p>", "<p>before</p>"),
         ("<p>" + "x" * 299_994 + "&amp;" + "y" * 100, "<p>xx", "x"),
     ],
 )
@@ -118,6 +118,38 @@ def test_a_text_over_300_kb_is_cut_where_it_stays_readable_and_says_so(
         assert cut.endswith(end)
         assert note.endswith("The full text is in GLPI.]</p>")
         assert len(text.encode()) < 301_000
+
+
+PICTURE = "data:image/png;base64," + "iVBORw0KGgo" * 40_000
+
+
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        (
+            f'<p>Look:</p><img alt="a > b" src="{PICTURE}" width="9"><p>words</p>',
+            "<p>Look:</p>[image]<p>words</p>",
+        ),
+        (f"<p><IMG SRC='{PICTURE}'/>words</p>", "<p>[image]words</p>"),
+        (f"<img src={PICTURE}>words<img src={PICTURE}>", "[image]words[image]"),
+        (
+            '<img src="data:,x"><img src="/front/document.send.php?docid=91">',
+            '[image]<img src="/front/document.send.php?docid=91">',
+        ),
+        (f'<p style="background:url({PICTURE})">words</p>', '<p style="background:url()">words</p>'),
+        ("<p>the data:image/png part</p>", "<p>the data:image/png part</p>"),
+    ],
+    ids=["before words", "in single quotes", "without quotes", "beside a document", "a background", "words"],
+)
+@pytest.mark.parametrize("of", ["ticket", "task"])
+def test_a_picture_in_the_text_itself_is_dropped_before_the_text_is_cut(
+    play: Play, content: str, kept: str, of: str
+) -> None:
+    save = (
+        add_task(content=content) if of == "task" else update_ticket("content", fields={"content": content})
+    )
+    (event,) = events(play(save, ROWS)[-1])
+    assert event[of]["content"] == kept
 
 
 def test_an_entity_that_is_gone_has_no_name(play: Play) -> None:
