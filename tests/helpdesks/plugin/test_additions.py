@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from shared.events.parsing import parse_event
-from tests.helpdesks.plugin.conftest import ALICE, ROWS, Play, add, events, settings
+from tests.helpdesks.plugin.conftest import ALICE, ROWS, Play, Step, act, add, events, settings, store
 
 FOLLOWUP = {
     "id": 77,
@@ -74,6 +74,7 @@ DOCUMENT = {
     "id": 91,
     "filename": "scan.png",
     "filepath": "PNG/ab/cdef.PNG",
+    "is_deleted": 0,
     "mime": "image/png",
     "users_id": 7,
     "date_creation": "2026-11-20 17:00:00",
@@ -131,3 +132,168 @@ def test_other_documents_are_not_sent(
 ) -> None:
     added = add("Document", **{**DOCUMENT, **document}), add("Document_Item", **{**LINK, **link})
     assert play(settings(**set_to), *added, ROWS)[-1] == []
+
+
+# newer states: private, deleted, edited
+
+
+BOTH = settings(notes="1", documents="1")
+NOTES = [("ITILFollowup", FOLLOWUP, "followup"), ("ITILSolution", SOLUTION, "solution")]
+ADDED = [add("ITILFollowup", **FOLLOWUP), add("Document", **DOCUMENT)]
+OF_FOLLOWUP = {**LINK, "itemtype": "ITILFollowup", "items_id": 77}
+
+
+def update(kind: str, item_id: int, **changes: Any) -> Step:
+    """Save an existing item with changed columns."""
+    return {"do": "update", "type": kind, "id": item_id, "fields": changes, "updates": [*changes]}
+
+
+def sent(rows: list[Step], kind: str) -> list[tuple[str, Any]]:
+    """Return the name of each event about a kind of item, and the item."""
+    return [(event["event"], event[kind]) for event in events(rows) if kind in event]
+
+
+def text_of(rows: list[Step]) -> str:
+    """Return everything that the spool would send, as text."""
+    return " ".join(row["event"] for row in rows)
+
+
+@pytest.mark.parametrize("is_private", [1, 0], ids=["private", "public"])
+def test_a_follow_up_that_became_private_or_public_is_an_event_with_ids_only(
+    play: Play, is_private: int
+) -> None:
+    stored = store(ITILFollowup=[{**FOLLOWUP, "is_private": 1 - is_private}])
+    rows = play(stored, SENDING, update("ITILFollowup", 77, is_private=is_private), ROWS)[-1]
+    assert events(rows) == [
+        {
+            "event": "followup.updated",
+            "ticket": {"id": 4711},
+            "followup": {"id": 77, "is_private": bool(is_private)},
+        }
+    ]
+
+
+@pytest.mark.parametrize(("kind", "fields", "name"), NOTES, ids=["follow-up", "solution"])
+def test_a_purged_note_is_an_event_with_ids_only_and_drops_what_waits(
+    play: Play, kind: str, fields: Step, name: str
+) -> None:
+    rows = play(
+        SENDING, add(kind, **fields), add(kind, **{**fields, "id": 78}), act("purge", kind, 77), ROWS
+    )[-1]
+    assert sent(rows, name)[1:] == [(f"{name}.deleted", {"id": 77})]
+    assert sent(rows, name)[0][1]["id"] == 78
+    assert events(rows)[-1] == {"event": f"{name}.deleted", "ticket": {"id": 4711}, name: {"id": 77}}
+
+
+def test_the_text_of_a_follow_up_that_became_private_does_not_leave(play: Play) -> None:
+    private = update("ITILFollowup", 77, is_private=1)
+    rows = play(SENDING, add("ITILFollowup", **FOLLOWUP), private, ROWS)[-1]
+    assert "toner" not in text_of(rows)
+    (_, waiting), (name, newest) = sent(rows, "followup")
+    assert (waiting["is_private"], name, newest["is_private"]) == (True, "followup.updated", True)
+
+
+def test_the_text_of_a_follow_up_leaves_if_it_is_public_again_or_private_ones_are_sent(play: Play) -> None:
+    added, private = add("ITILFollowup", **FOLLOWUP), update("ITILFollowup", 77, is_private=1)
+    again = update("ITILFollowup", 77, is_private=0)
+    rows = play(SENDING, added, private, again, ROWS)[-1]
+    assert [item["is_private"] for _, item in sent(rows, "followup")] == [False] * 3
+    assert [item.get("content") for _, item in sent(rows, "followup")] == [FOLLOWUP["content"], None, None]
+    rows = play(settings(notes="1", private_notes="1"), added, private, ROWS)[-1]
+    (_, waiting), _ = sent(rows, "followup")
+    assert (waiting["content"], waiting["is_private"]) == (FOLLOWUP["content"], True)
+
+
+@pytest.mark.parametrize(("kind", "fields", "name"), NOTES, ids=["follow-up", "solution"])
+def test_a_note_that_waits_has_its_newest_text(play: Play, kind: str, fields: Step, name: str) -> None:
+    rows = play(SENDING, add(kind, **fields), update(kind, 77, content="<p>Ordered</p>"), ROWS)[-1]
+    ((event, note),) = sent(rows, name)
+    assert (event, note["content"], note["user"]) == (f"{name}.added", "<p>Ordered</p>", ALICE)
+
+
+def test_what_is_deleted_in_a_ticket_in_the_bin_is_sent_too(play: Play) -> None:
+    changes = [update("Ticket", 4711, name="Fire"), act("purge", "ITILFollowup", 77)]
+    unlinked = act("purge", "Document_Item", 5)
+    rows = play(BOTH, *ADDED, add("Document_Item", **LINK), act("bin"), *changes, unlinked, ROWS)[-1]
+    names = [event["event"] for event in events(rows)]
+    assert names == ["ticket.deleted", "followup.deleted", "document.deleted"]
+    assert events(rows)[0] == {"event": "ticket.deleted", "ticket": {"id": 4711}}
+
+
+def test_nothing_of_it_is_sent_while_the_settings_exclude_it(play: Play) -> None:
+    changes = [update("ITILFollowup", 77, is_private=1), act("purge", "ITILFollowup", 77)]
+    assert play(*ADDED, add("Document_Item", **OF_FOLLOWUP), *changes, ROWS)[-1] == []
+
+
+DELETED = ("document.deleted", {"id": 91})
+
+
+@pytest.mark.parametrize(
+    "how",
+    [act("purge", "Document_Item", 5), act("bin", "Document", 91), act("purge", "Document", 91)],
+    ids=["unlinked", "in the bin", "purged"],
+)
+@pytest.mark.parametrize("link", [LINK, OF_FOLLOWUP], ids=["of the ticket", "of a follow-up"])
+def test_a_document_that_is_gone_is_an_event_with_ids_only_and_drops_what_waits(
+    play: Play, link: Step, how: Step
+) -> None:
+    rows = play(BOTH, *ADDED, add("Document_Item", **link), how, ROWS)[-1]
+    assert sent(rows, "document") == [DELETED]
+    assert events(rows)[-1] == {"event": "document.deleted", "ticket": {"id": 4711}, "document": {"id": 91}}
+
+
+def test_the_documents_of_a_purged_follow_up_are_gone_with_it(play: Play) -> None:
+    link, purge = add("Document_Item", **OF_FOLLOWUP), act("purge", "ITILFollowup", 77)
+    rows = play(BOTH, *ADDED, link, purge, ROWS)[-1]
+    assert {event["event"] for event in events(rows)} == {"document.deleted", "followup.deleted"}
+
+
+def test_a_document_that_the_ticket_still_has_is_not_gone(play: Play) -> None:
+    links = [add("Document_Item", **LINK), add("Document_Item", **{**OF_FOLLOWUP, "id": 6})]
+    rows = play(BOTH, *ADDED, *links, act("purge", "Document_Item", 5), ROWS)[-1]
+    assert {name for name, _ in sent(rows, "document")} == {"document.added"}
+    assert {document["item"]["type"] for _, document in sent(rows, "document")} == {"ITILFollowup"}
+
+
+def test_a_document_out_of_the_bin_is_sent_again(play: Play) -> None:
+    steps = [add("Document_Item", **LINK), act("bin", "Document", 91), act("restore", "Document", 91)]
+    rows = play(BOTH, *ADDED, *steps, ROWS)[-1]
+    assert [name for name, _ in sent(rows, "document")] == ["document.deleted", "document.added"]
+
+
+PRIVATE_TASK = [
+    add("TicketTask", id=512, tickets_id=4711, is_private=0, content="", state=1, actiontime=0, users_id=7,
+        begin=None, date="2026-11-20 10:00:00", sourceitems_id=0),
+    add("Document_Item", **{**LINK, "itemtype": "TicketTask", "items_id": 512}),
+    update("TicketTask", 512, is_private=1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [add("Document_Item", **OF_FOLLOWUP), update("ITILFollowup", 77, is_private=1)],
+        PRIVATE_TASK,
+    ],
+    ids=["follow-up", "task"],
+)
+def test_a_document_becomes_private_with_its_item_and_its_name_does_not_leave(
+    play: Play, steps: list[Step]
+) -> None:
+    rows = play(BOTH, *ADDED, *steps, ROWS)[-1]
+    assert [(name, one["is_private"]) for name, one in sent(rows, "document")] == [
+        ("document.added", True)
+    ] * 2
+    assert "scan.png" not in text_of(rows)
+
+
+def test_a_document_that_is_public_elsewhere_in_the_ticket_stays_public(play: Play) -> None:
+    links = [add("Document_Item", **OF_FOLLOWUP), add("Document_Item", **{**LINK, "id": 6})]
+    rows = play(BOTH, *ADDED, *links, update("ITILFollowup", 77, is_private=1), ROWS)[-1]
+    assert {one["is_private"] for _, one in sent(rows, "document")} == {False}
+
+
+def test_a_ticket_that_is_purged_with_notes_and_documents_is_one_deletion(play: Play) -> None:
+    links = [add("Document_Item", **LINK), add("Document_Item", **{**OF_FOLLOWUP, "id": 6})]
+    rows = play(BOTH, *ADDED, add("ITILSolution", **SOLUTION), *links, act("purge"), ROWS)[-1]
+    assert events(rows) == [{"event": "ticket.deleted", "ticket": {"id": 4711}}]

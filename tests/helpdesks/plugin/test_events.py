@@ -205,6 +205,31 @@ def test_private_tasks_are_sent_unless_the_setting_says_otherwise(play: Play) ->
     assert len(play(unsent, update_task("is_private", is_private=0), ROWS)[-1]) == 1
 
 
+def test_a_task_that_became_private_is_sent_without_its_text_if_the_setting_excludes_private_tasks(
+    play: Play,
+) -> None:
+    private = update_task("is_private", is_private=1)
+    rows = play(settings(private_tasks="0"), add_task(), private, ROWS)[-1]
+    assert [(one["task"]["content"], one["task"]["is_private"]) for one in events(rows)] == [(None, True)] * 2
+
+
+def test_a_task_that_waits_has_its_newest_text_and_its_earlier_state(play: Play) -> None:
+    rows = play(add_task(state=1), update_task("content", content="<p>Out</p>"), ROWS)[-1]
+    assert [(one["task"]["content"], one["task"]["state"]) for one in events(rows)] == [
+        ("<p>Out</p>", 1),
+        ("<p>Out</p>", 2),
+    ]
+
+
+def test_the_events_of_a_ticket_that_wait_have_its_newest_text_and_their_earlier_state(play: Play) -> None:
+    edit = update_ticket("name", "content", fields={"name": "Fire", "content": "<p>Out</p>", "status": 6})
+    rows = play(add_task(), edit, ROWS)[-1]
+    texts = [
+        (one["ticket"]["title"], one["ticket"]["content"], one["ticket"]["status"]) for one in events(rows)
+    ]
+    assert texts == [("Fire", "<p>Out</p>", 2), ("Fire", "<p>Out</p>", 6)]
+
+
 def test_the_project_is_that_of_a_project_task_before_that_of_the_ticket_and_the_lowest_of_several(
     play: Play,
 ) -> None:

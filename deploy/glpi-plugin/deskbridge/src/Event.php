@@ -25,7 +25,9 @@ use TicketTask;
  */
 final class Event
 {
-    /** Columns whose change causes an event. */
+    private const TEXT = ['content', 'is_private'];
+
+    /** Columns whose change causes an event, or changes unsent events. */
     public const SENT = [
         Ticket::class     => [
             'name',
@@ -51,6 +53,16 @@ final class Event
             'tickets_id',
             'is_private',
         ],
+        ITILFollowup::class => self::TEXT,
+        ITILSolution::class => self::TEXT,
+    ];
+
+    /** The part of an event that has an item of each type. */
+    public const PARTS = [
+        Ticket::class       => 'ticket',
+        TicketTask::class   => 'task',
+        ITILFollowup::class => 'followup',
+        ITILSolution::class => 'solution',
     ];
 
     /** Types of items to which a document of a ticket can be linked. */
@@ -83,10 +95,9 @@ final class Event
             'ticket' => self::ticket($ticket, $people),
             'task'   => [
                 'id'         => (int) $fields['id'],
-                'content'    => Content::fit($fields['content']),
+                ...self::text($task),
                 'state'      => (int) $fields['state'],
                 'actiontime' => (int) $fields['actiontime'],
-                'is_private' => (bool) $fields['is_private'],
                 'user'       => $people->get($user),
                 'date'       => self::day($fields['begin'] ?? $fields['date']),
             ] + array_filter(['copy_of' => TaskCopy::of($fields)]),
@@ -106,15 +117,14 @@ final class Event
             self::first($ticket, CommonITILActor::ASSIGN),
             self::first($ticket, CommonITILActor::REQUESTER),
         ]);
-        $kind = $note instanceof ITILFollowup ? 'followup' : 'solution';
+        $kind = self::PARTS[$note::class];
         return ['event' => "$kind.added"] + self::origin() + [
             'ticket' => self::ticket($ticket, $people),
             $kind    => [
-                'id'         => (int) $fields['id'],
-                'content'    => Content::fit($fields['content']),
-                'is_private' => !empty($fields['is_private']),
-                'user'       => $people->get($user),
-                'date'       => self::moment($fields['date'] ?? $fields['date_creation'] ?? null),
+                'id'   => (int) $fields['id'],
+                ...self::text($note),
+                'user' => $people->get($user),
+                'date' => self::moment($fields['date'] ?? $fields['date_creation'] ?? null),
             ],
         ];
     }
@@ -151,13 +161,29 @@ final class Event
     }
 
     /**
-     * Build an event that has only ids: for a deleted ticket or task, or for a restored ticket.
+     * Return the parts of an item that can become private, or that a person can correct, while its events wait.
      *
      * @return array<string, mixed>
      */
-    public static function bare(string $event, int $ticket, ?int $task = null): array
+    public static function text(CommonDBTM $item): array
     {
-        return ['event' => $event, 'ticket' => ['id' => $ticket]] + ($task === null ? [] : ['task' => ['id' => $task]]);
+        $fields = $item->fields;
+        if ($item instanceof Ticket) {
+            return ['title' => (string) $fields['name'], 'content' => Content::fit($fields['content'])];
+        }
+        $content = Settings::load()->showsText($item) ? Content::fit($fields['content']) : null;
+        return ['content' => $content, 'is_private' => !empty($fields['is_private'])];
+    }
+
+    /**
+     * Build an event that has no text: for a deletion, a restored ticket, or a follow-up that became private or public.
+     *
+     * @param array<string, array<string, int|bool>> $item the part of the event that has the item, unless it is the ticket
+     * @return array<string, mixed>
+     */
+    public static function bare(string $event, int $ticket, array $item = []): array
+    {
+        return ['event' => $event, 'ticket' => ['id' => $ticket]] + $item;
     }
 
     /**
@@ -186,8 +212,7 @@ final class Event
         return [
             'id'                => $id,
             'url'               => self::address() . "/front/ticket.form.php?id=$id",
-            'title'             => (string) $fields['name'],
-            'content'           => Content::fit($fields['content']),
+            ...self::text($ticket),
             'status'            => (int) $fields['status'],
             'urgency'           => (int) $fields['urgency'],
             'impact'            => (int) $fields['impact'],

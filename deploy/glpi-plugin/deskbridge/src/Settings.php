@@ -10,8 +10,10 @@ declare(strict_types=1);
 
 namespace GlpiPlugin\Deskbridge;
 
+use CommonDBTM;
 use Config;
 use GLPIKey;
+use TicketTask;
 
 /**
  * The plugin's settings, stored in GLPI's configuration; the secrets are encrypted with GLPI's key.
@@ -97,6 +99,13 @@ final class Settings
     public static function delete(): void
     {
         Config::deleteConfigurationValues(self::CONTEXT, array_keys(self::DEFAULTS));
+    }
+
+    /** Whether the text of a task, a follow-up or a solution is sent: it is public, or the private ones are sent too. */
+    public function showsText(CommonDBTM $item): bool
+    {
+        return empty($item->fields['is_private'])
+            || ($item instanceof TicketTask ? $this->private_tasks : $this->private_notes);
     }
 
     /** Whether events can be sent at all. */

@@ -44,8 +44,12 @@ final class Spool
             'ticket_task.updated' => __('task saved', 'deskbridge'),
             'ticket_task.deleted' => __('task deleted', 'deskbridge'),
             'followup.added'      => __('new follow-up', 'deskbridge'),
+            'followup.updated'    => __('follow-up made private or public', 'deskbridge'),
+            'followup.deleted'    => __('follow-up deleted', 'deskbridge'),
             'solution.added'      => __('new solution', 'deskbridge'),
+            'solution.deleted'    => __('solution deleted', 'deskbridge'),
             'document.added'      => __('new document', 'deskbridge'),
+            'document.deleted'    => __('document deleted', 'deskbridge'),
         ];
     }
 
@@ -111,11 +115,10 @@ final class Spool
     {
         global $DB;
 
-        $flags = JSON_THROW_ON_ERROR | JSON_INVALID_UTF8_SUBSTITUTE | JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES;
         $DB->insert(self::TABLE, [
             'uuid'       => self::uuid(),
             'tickets_id' => $ticket,
-            'event'      => json_encode($event, $flags),
+            'event'      => self::encoded($event),
             'kind'       => $event['event'],
             'tasks_id'   => $event['task']['id'] ?? 0,
         ]);
@@ -183,11 +186,34 @@ final class Spool
         $DB->update(self::TABLE, ['is_parked' => 0, 'next_try' => 0], $parked ? [true] : ['is_parked' => 0]);
     }
 
-    /** Delete the unsent events of a purged ticket or task: deskbridge would process them before the deletion. */
-    public function forget(int $ticket, ?int $task = null): void
+    /** Delete the unsent events of a purged ticket: deskbridge would process them before the deletion. */
+    public function forget(int $ticket): void
     {
         global $DB;
-        $DB->delete(self::TABLE, ['tickets_id' => $ticket] + ($task === null ? [] : ['tasks_id' => $task]));
+        $DB->delete(self::TABLE, ['tickets_id' => $ticket]);
+    }
+
+    /** Delete the unsent events of a deleted item of a ticket. */
+    public function forgetItem(int $ticket, string $part, int $id): void
+    {
+        foreach (array_keys($this->ofItem($ticket, $part, $id)) as $row) {
+            $this->discard($row);
+        }
+    }
+
+    /**
+     * Change an item in its unsent events, so that deskbridge never receives a text that GLPI no longer shows.
+     *
+     * @param array<string, mixed> $newest fields of the item; an event that lacks some, such as a deletion, stays without
+     */
+    public function revise(int $ticket, string $part, int $id, array $newest): void
+    {
+        global $DB;
+
+        foreach ($this->ofItem($ticket, $part, $id) as $row => $event) {
+            $event[$part] = array_intersect_key($newest, $event[$part]) + $event[$part];
+            $DB->update(self::TABLE, ['event' => self::encoded($event)], ['id' => $row]);
+        }
     }
 
     /** Delete one row, or all rows if the id is null. */
@@ -278,6 +304,33 @@ final class Spool
             'LIMIT'  => 1,
         ])->current();
         return $oldest === null ? null : (int) $oldest['occurred_at'];
+    }
+
+    /**
+     * @return array<int, array<string, mixed>> the unsent events of a ticket that contain an item, by row
+     */
+    private function ofItem(int $ticket, string $part, int $id): array
+    {
+        global $DB;
+
+        $rows = $DB->request(['SELECT' => ['id', 'event'], 'FROM' => self::TABLE, 'WHERE' => ['tickets_id' => $ticket]]);
+        $events = [];
+        foreach ($rows as $row) {
+            $event = json_decode($row['event'], true);
+            if (($event[$part]['id'] ?? null) === $id) {
+                $events[(int) $row['id']] = $event;
+            }
+        }
+        return $events;
+    }
+
+    /**
+     * @param array<string, mixed> $event
+     */
+    private static function encoded(array $event): string
+    {
+        $flags = JSON_THROW_ON_ERROR | JSON_INVALID_UTF8_SUBSTITUTE | JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES;
+        return json_encode($event, $flags);
     }
 
     /**

@@ -48,22 +48,28 @@ final class Watch
         $linked = array_fill_keys(self::LINKS, [self::class, 'linked']);
         $added = [self::class, 'added'];
         $updated = [self::class, 'updated'];
+        $binned = [self::class, 'documentBinned'];
+        $purged = [self::class, 'itemPurged'];
+        $links_changed = [self::class, 'attached'];
         return [
             Hooks::ITEM_ADD       => [
                 Ticket::class        => $added,
                 TicketTask::class    => $added,
                 ITILFollowup::class  => [self::class, 'noted'],
                 ITILSolution::class  => [self::class, 'noted'],
-                Document_Item::class => [self::class, 'attached'],
+                Document_Item::class => $links_changed,
             ] + $linked,
-            Hooks::ITEM_UPDATE    => [Ticket::class => $updated, TicketTask::class => $updated],
+            Hooks::ITEM_UPDATE    => array_fill_keys(array_keys(Event::SENT), $updated),
             Hooks::PRE_ITEM_PURGE => [Ticket::class => [self::class, 'purging']],
             Hooks::ITEM_PURGE     => [
-                Ticket::class     => [self::class, 'deleted'],
-                TicketTask::class => [self::class, 'taskPurged'],
+                Ticket::class        => [self::class, 'deleted'],
+                TicketTask::class    => $purged,
+                ITILFollowup::class  => $purged,
+                ITILSolution::class  => $purged,
+                Document_Item::class => $links_changed,
             ] + $linked,
-            Hooks::ITEM_DELETE    => [Ticket::class => [self::class, 'deleted']],
-            Hooks::ITEM_RESTORE   => [Ticket::class => [self::class, 'restored']],
+            Hooks::ITEM_DELETE    => [Ticket::class => [self::class, 'deleted'], Document::class => $binned],
+            Hooks::ITEM_RESTORE   => [Ticket::class => [self::class, 'restored'], Document::class => $binned],
         ];
     }
 
@@ -84,31 +90,35 @@ final class Watch
         });
     }
 
-    /** Record a new follow-up or solution, if the settings include it. Later changes are not sent. */
+    /** Record a new follow-up or solution, if the settings include it. */
     public static function noted(CommonDBTM $item): void
     {
         self::quietly(static function () use ($item): void {
             $fields = $item->fields;
             $settings = Settings::load();
-            $is_sent = $settings->notes && (empty($fields['is_private']) || $settings->private_notes);
-            if ($is_sent && $fields['itemtype'] === Ticket::class) {
+            if ($settings->notes && $settings->showsText($item) && $fields['itemtype'] === Ticket::class) {
                 $id = (int) $fields['items_id'];
                 self::record($id, static fn (Spool $spool) => self::addNote($spool, $item, $id));
             }
         });
     }
 
-    /** Record a document that was linked to a ticket or one of its items, if the settings include documents. */
+    /** Record a document that was linked to a ticket or one of its items, or unlinked from it. */
     public static function attached(Document_Item $link): void
     {
         self::quietly(static function () use ($link): void {
-            if (!Settings::load()->documents) {
-                return;
-            }
-            [$holder, $document] = [self::holderOf($link), new Document()];
-            $id = $holder === null ? 0 : self::ticketOfHolder($holder);
-            if ($id > 0 && $document->getFromDB((int) $link->fields['documents_id']) && !empty($document->fields['filepath'])) {
-                self::record($id, static fn (Spool $spool) => self::addDocument($spool, $link, $document, $holder, $id));
+            $holder = self::holderOf($link);
+            self::recordDocument((int) $link->fields['documents_id'], $holder === null ? 0 : self::ticketOf($holder));
+        });
+    }
+
+    /** Record a document that was put into the bin or restored, for each ticket that has it. */
+    public static function documentBinned(Document $document): void
+    {
+        self::quietly(static function () use ($document): void {
+            $id = (int) $document->fields['id'];
+            foreach (array_unique(array_column(self::documentLinks(['documents_id' => $id]), 'ticket')) as $ticket) {
+                self::recordDocument($id, $ticket);
             }
         });
     }
@@ -117,7 +127,7 @@ final class Watch
     public static function linked(CommonDBTM $link): void
     {
         self::quietly(static function () use ($link): void {
-            $id = self::ticketOf($link);
+            $id = self::ticketOfLink($link);
             if ($id > 0) {
                 self::record($id, static fn (Spool $spool) => self::addTicket($spool, $id));
             }
@@ -159,14 +169,18 @@ final class Watch
         });
     }
 
-    /** Record that a task was purged. If its whole ticket is purged, the ticket's deletion covers all its tasks. */
-    public static function taskPurged(TicketTask $task): void
+    /** Record that a task, follow-up or solution was purged. If its ticket is purged, the ticket's deletion covers it. */
+    public static function itemPurged(CommonDBTM $item): void
     {
-        self::quietly(static function () use ($task): void {
-            [$id, $task_id] = [(int) $task->fields['tickets_id'], (int) $task->fields['id']];
-            self::record($id, static function (Spool $spool) use ($id, $task_id): void {
-                $spool->forget($id, $task_id);
-                $spool->add($id, Event::bare('ticket_task.deleted', $id, $task_id));
+        self::quietly(static function () use ($item): void {
+            [$ticket, $id, $part] = [self::ticketOf($item), (int) $item->fields['id'], Event::PARTS[$item::class]];
+            self::record($ticket, static function (Spool $spool) use ($ticket, $id, $part): void {
+                $spool->forgetItem($ticket, $part, $id);
+                if ($part === 'task') {
+                    $spool->add($ticket, Event::bare('ticket_task.deleted', $ticket, [$part => ['id' => $id]]));
+                } elseif (Settings::load()->notes) {
+                    $spool->add($ticket, Event::bare("$part.deleted", $ticket, [$part => ['id' => $id]]));
+                }
             });
         });
     }
@@ -179,7 +193,7 @@ final class Watch
             $spool->add($id, Event::bare('ticket.restored', $id));
             self::addTicket($spool, $id);
             foreach (self::tasksChangedInBin($id) as $task_id) {
-                self::addTask($spool, $task_id, false);
+                self::addTask($spool, $task_id, false, false);
             }
         }));
     }
@@ -200,18 +214,50 @@ final class Watch
 
     private static function notice(CommonDBTM $item, bool $added): void
     {
-        $is_task = $item instanceof TicketTask;
-        $id = (int) $item->fields['id'];
-        self::record(
-            (int) $item->fields[$is_task ? 'tickets_id' : 'id'],
-            static fn (Spool $spool) => $is_task ? self::addTask($spool, $id, $added) : self::addTicket($spool, $id)
-        );
+        $ticket = self::ticketOf($item);
+        self::record($ticket, static function (Spool $spool) use ($item, $added, $ticket): void {
+            $is_privacy_changed = !$added && in_array('is_private', $item->updates, true);
+            if (!$added) {
+                self::revise($spool, $item, $ticket, $is_privacy_changed);
+            }
+            if ($item instanceof Ticket) {
+                self::addTicket($spool, $ticket);
+            } elseif ($item instanceof TicketTask) {
+                self::addTask($spool, (int) $item->fields['id'], $added, $is_privacy_changed);
+            }
+        });
+    }
+
+    /** Put the item's newest text into its unsent events; if it became private or public, record that with its documents. */
+    private static function revise(Spool $spool, CommonDBTM $item, int $ticket, bool $is_privacy_changed): void
+    {
+        [$id, $part, $stored] = [(int) $item->fields['id'], Event::PARTS[$item::class], new ($item::class)()];
+        if (!$stored->getFromDB($id)) {
+            return;
+        }
+        $newest = Event::text($stored);
+        $spool->revise($ticket, $part, $id, $newest);
+        if (!$is_privacy_changed) {
+            return;
+        }
+        if ($part !== 'task' && Settings::load()->notes) {
+            $state = ['id' => $id, 'is_private' => $newest['is_private']];
+            $spool->add($ticket, Event::bare("$part.updated", $ticket, [$part => $state]));
+        }
+        foreach (self::documentLinks(['itemtype' => $item::class, 'items_id' => $id]) as $linked) {
+            self::addDocument($spool, (int) $linked['link']->fields['documents_id'], $ticket);
+        }
+    }
+
+    private static function recordDocument(int $id, int $ticket): void
+    {
+        self::record($ticket, static fn (Spool $spool) => self::addDocument($spool, $id, $ticket));
     }
 
     /** Put events of a ticket into the spool, unless GLPI is purging the ticket; they are sent after the response. */
     private static function record(int $ticket, callable $action): void
     {
-        if (self::isPurging($ticket)) {
+        if ($ticket === 0 || self::isPurging($ticket)) {
             return;
         }
         $spool = new Spool();
@@ -251,12 +297,13 @@ final class Watch
         }
     }
 
-    private static function addTask(Spool $spool, int $id, bool $added): void
+    /** Add the task. A private one that is not sent is added once, without its text, when it becomes private. */
+    private static function addTask(Spool $spool, int $id, bool $added, bool $is_privacy_changed): void
     {
         [$task, $ticket] = [new TicketTask(), new Ticket()];
         if (
             $task->getFromDB($id)
-            && (!$task->fields['is_private'] || Settings::load()->private_tasks)
+            && ($is_privacy_changed || Settings::load()->showsText($task))
             && $ticket->getFromDB((int) $task->fields['tickets_id'])
             && !$ticket->fields['is_deleted']
         ) {
@@ -272,17 +319,53 @@ final class Watch
         }
     }
 
-    private static function addDocument(
-        Spool $spool,
-        Document_Item $link,
-        Document $document,
-        CommonDBTM $holder,
-        int $id
-    ): void {
-        $ticket = new Ticket();
-        if ($ticket->getFromDB($id) && !$ticket->fields['is_deleted']) {
-            $spool->add($id, Event::ofDocument($link, $document, $holder, $ticket));
+    /** Add a document of a ticket as it is now, if the settings include documents: public, private or gone. */
+    private static function addDocument(Spool $spool, int $id, int $ticket_id): void
+    {
+        [$document, $ticket] = [new Document(), new Ticket()];
+        if (!$document->getFromDB($id) || empty($document->fields['filepath'])) {
+            return;
         }
+        $is_sent = Settings::load()->documents;
+        $links = array_filter(
+            $document->fields['is_deleted'] ? [] : self::documentLinks(['documents_id' => $id]),
+            static fn (array $linked): bool => $linked['ticket'] === $ticket_id
+        );
+        if ($links === []) {
+            $spool->forgetItem($ticket_id, 'document', $id);
+            if ($is_sent) {
+                $spool->add($ticket_id, Event::bare('document.deleted', $ticket_id, ['document' => ['id' => $id]]));
+            }
+        } elseif ($ticket->getFromDB($ticket_id)) {
+            $linked = reset($links);
+            $event = Event::ofDocument($linked['link'], $document, $linked['holder'], $ticket);
+            $spool->revise($ticket_id, 'document', $id, $event['document']);
+            if ($is_sent && !$ticket->fields['is_deleted']) {
+                $spool->add($ticket_id, $event);
+            }
+        }
+    }
+
+    /**
+     * @param array<string, mixed> $where
+     * @return list<array{link: Document_Item, holder: CommonDBTM, ticket: int}> links of documents to tickets and their
+     *     items, those to public items first
+     */
+    private static function documentLinks(array $where): array
+    {
+        global $DB;
+
+        $links = [];
+        foreach ($DB->request(['FROM' => 'glpi_documents_items', 'WHERE' => $where, 'ORDER' => 'id']) as $row) {
+            $link = new Document_Item();
+            $link->fields = $row;
+            $holder = self::holderOf($link);
+            $ticket = $holder === null ? 0 : self::ticketOf($holder);
+            if ($ticket > 0) {
+                $links[empty($holder->fields['is_private'])][] = ['link' => $link, 'holder' => $holder, 'ticket' => $ticket];
+            }
+        }
+        return [...$links[true] ?? [], ...$links[false] ?? []];
     }
 
     /** Return the item that a document was linked to, or null if it is missing or cannot belong to a ticket. */
@@ -297,7 +380,7 @@ final class Watch
     }
 
     /** Return the id of the ticket that contains an item, or 0 if it belongs to something else. */
-    private static function ticketOfHolder(CommonDBTM $holder): int
+    private static function ticketOf(CommonDBTM $holder): int
     {
         $fields = $holder->fields;
         return (int) match (true) {
@@ -308,7 +391,7 @@ final class Watch
     }
 
     /** Return the ticket of a link, or 0 if events do not contain the link: they contain no observers. */
-    private static function ticketOf(CommonDBTM $link): int
+    private static function ticketOfLink(CommonDBTM $link): int
     {
         $fields = $link->fields;
         return (int) match (true) {

@@ -132,6 +132,7 @@ namespace {
         /** The type of item that each table stores. */
         private const TABLES = [
             'glpi_tickettasks'          => 'TicketTask',
+            'glpi_documents_items'      => 'Document_Item',
             'glpi_itils_projects'       => 'Itil_Project',
             'glpi_projecttasks_tickets' => 'ProjectTask_Ticket',
             'glpi_users'                => 'User',
@@ -387,7 +388,7 @@ namespace {
             Plugin::doHook('item_add', $this);
         }
 
-        /** Remove the row, and run the hooks before and after. */
+        /** Remove the links of documents first, then the row, and run the hooks before and after. */
         public function purge(): void
         {
             global $DB;
@@ -397,6 +398,9 @@ namespace {
                 return; // a plugin has cancelled it
             }
             $this->cleanDBonPurge();
+            foreach (Document_Item::all(['itemtype' => static::class, 'items_id' => $this->fields['id']]) as $link) {
+                $link->purge();
+            }
             unset($DB->tables[static::class][$this->fields['id']]);
             $this->post_deleteFromDB();
             Plugin::doHook('item_purge', $this);
@@ -408,6 +412,33 @@ namespace {
 
         protected function post_deleteFromDB(): void
         {
+        }
+
+        /**
+         * Put the item into the bin; the fields in memory do not change.
+         *
+         * @param array<string, mixed> $input
+         */
+        public function bin(array $input = []): void
+        {
+            global $DB;
+            $this->input = $input;
+            $DB->tables[static::class][$this->fields['id']]['is_deleted'] = 1;
+            $DB->insert('glpi_logs', [
+                'itemtype'      => static::class,
+                'items_id'      => $this->fields['id'],
+                'linked_action' => Log::HISTORY_DELETE_ITEM,
+                'date_mod'      => date('Y-m-d H:i:s', $DB->now),
+            ]);
+            Plugin::doHook('item_delete', $this);
+        }
+
+        /** Restore the item from the bin; the fields in memory do not change. */
+        public function restore(): void
+        {
+            global $DB;
+            $DB->tables[static::class][$this->fields['id']]['is_deleted'] = 0;
+            Plugin::doHook('item_restore', $this);
         }
 
         /**
@@ -449,43 +480,18 @@ namespace {
             return $this->is_visible;
         }
 
-        /**
-         * Put the ticket into the bin; the fields in memory do not change.
-         *
-         * @param array<string, mixed> $input
-         */
-        public function bin(array $input = []): void
-        {
-            global $DB;
-            $this->input = $input;
-            $DB->tables[self::class][$this->fields['id']]['is_deleted'] = 1;
-            $DB->insert('glpi_logs', [
-                'itemtype'      => self::class,
-                'items_id'      => $this->fields['id'],
-                'linked_action' => Log::HISTORY_DELETE_ITEM,
-                'date_mod'      => date('Y-m-d H:i:s', $DB->now),
-            ]);
-            Plugin::doHook('item_delete', $this);
-        }
-
-        /** Restore the ticket from the bin; the fields in memory do not change. */
-        public function restore(): void
-        {
-            global $DB;
-            $DB->tables[self::class][$this->fields['id']]['is_deleted'] = 0;
-            Plugin::doHook('item_restore', $this);
-        }
-
-        /** Purge the tasks first, then the links to projects, then the actors; the ticket follows. */
+        /** Purge the tasks first, then links to projects, follow-ups, solutions and actors; the ticket follows. */
         protected function cleanDBonPurge(): void
         {
             $of_ticket = ['tickets_id' => $this->fields['id']];
-            $links = Itil_Project::all(['itemtype' => self::class, 'items_id' => $this->fields['id']]);
+            $as_item = ['itemtype' => self::class, 'items_id' => $this->fields['id']];
             foreach (
                 [
                     ...TicketTask::all($of_ticket),
                     ...ProjectTask_Ticket::all($of_ticket),
-                    ...$links,
+                    ...Itil_Project::all($as_item),
+                    ...ITILFollowup::all($as_item),
+                    ...ITILSolution::all($as_item),
                     ...Ticket_User::all($of_ticket),
                 ] as $item
             ) {
@@ -554,6 +560,13 @@ namespace {
 
     final class Document extends CommonDBTM
     {
+        protected function cleanDBonPurge(): void
+        {
+            foreach (Document_Item::all(['documents_id' => $this->fields['id']]) as $link) {
+                $link->purge();
+            }
+        }
+
         /** GLPI checks only whether the reader may read the document's entity. */
         public function canViewItem(): bool
         {
