@@ -5,13 +5,15 @@ from __future__ import annotations
 import mimetypes
 import re
 from collections.abc import Mapping
+from html import unescape
 from pathlib import PurePath
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import SplitResult, quote
 
 from shared.events.formatting import Formatting, formatted
 from shared.events.snapshots import Document
 from shared.events.text import cut, plain_text
+from shared.values.validation import parts_of
 
 LONGEST_NAME = 200
 ANY_TYPE = "application/octet-stream"
@@ -37,9 +39,9 @@ _INVISIBLE = re.compile(r"[\u00ad\u061c\u180e\u200b\u2060-\u2064\ufeff]+")
 _END_OF_NAME = " .\u200c\u200d"
 """Characters that hide the extension at the end of a name."""
 _PICTURE = re.compile(r"(<a\b[^<>]*+>\s{0,20})?<img\b([^<>]*+)>(\s{0,20}</a>)?", re.IGNORECASE)
-_SOURCE = re.compile(r"\bsrc\s{0,5}=\s{0,5}[\"']([^\"'<>]{0,2000})[\"']", re.IGNORECASE)
-_NUMBER = re.compile(r"[?&;]docid=(\d{1,9})(?!\d)")
-_STORED = "document.send.php?"
+_ADDRESS = re.compile(r"\b(?:src|href)\s{0,5}=\s{0,5}[\"']([^\"'<>]{0,2000})[\"']", re.IGNORECASE)
+_NUMBER = re.compile(r"(?:^|[&;])docid=(\d{1,9})(?!\d)")
+_STORED = "document.send.php"
 _BLANKS = " \t\xa0"
 _BEGIN, _END = "\ue000", "\ue001"
 
@@ -74,16 +76,37 @@ def attachment_body(document: Document, size: int | None) -> dict[str, Any]:
     return {"issue": {"uploads": [upload]}, "document": {"id": document.id, "size": size}}
 
 
-def shown_documents(rich: str | None) -> set[int]:
-    """Return the numbers of the documents that a rich text shows as pictures."""
-    return {number for one in _PICTURE.finditer(rich or "") if (number := _number(one))}
+def shown_documents(rich: str | None, base: str | None) -> set[int]:
+    """Return the numbers of the documents that a rich text shows as pictures.
+
+    Args:
+        rich: the text.
+        base: the help desk's URL; pictures of other addresses are no documents.
+    """
+    return {number for one in _PICTURE.finditer(rich or "") if (number := _number(one[2], base))}
 
 
-def _number(picture: re.Match[str]) -> int | None:
-    """Return the number of the document that a picture shows, or None."""
-    source = _SOURCE.search(picture[2])
-    found = _NUMBER.search(source[1]) if source and _STORED in source[1] else None
-    return int(found[1]) if found else None
+def _number(attributes: str, base: str | None) -> int | None:
+    """Return the number of the document to which a tag leads, or None."""
+    written = _ADDRESS.search(attributes)
+    address = parts_of(unescape(written[1]).strip().replace("\\", "/")) if written else None
+    if address is None or not address.path.endswith(_STORED):
+        return None
+    if (address.scheme or address.netloc) and not _is_below(address, base):
+        return None
+    number = _NUMBER.search(address.query)
+    return int(number[1]) if number else None
+
+
+def _is_below(address: SplitResult, base: str | None) -> bool:
+    """Return whether an address is one of the help desk, by http or https."""
+    own = parts_of(base or "")
+    return (
+        own is not None
+        and address.scheme in ("", "http", "https")
+        and address.netloc.lower() == own.netloc.lower()
+        and address.path.startswith(own.path.rstrip("/") + "/")
+    )
 
 
 def text_with_pictures(
@@ -107,12 +130,12 @@ def text_with_pictures(
     marked = set[str]()
 
     def mark(picture: re.Match[str]) -> str:
-        number = _number(picture)
+        number = _number(picture[2], base)
         if number is None or PurePath(names.get(number, "")).suffix.lower() not in SHOWN_INLINE:
             return picture[0]
         marked.add(str(number))
         link, end = picture[1] or "", picture[3] or ""
-        is_linked = bool(end) and _STORED in link  # to the picture's own file
+        is_linked = bool(end) and _number(link, base) is not None  # to the picture's own file
         return f"{'' if is_linked else link}{_BEGIN}{number}{_END}{'' if is_linked else end}"
 
     shows = formatting != "plain" and _BEGIN not in (rich or "")

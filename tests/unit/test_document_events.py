@@ -309,8 +309,66 @@ def test_a_content_type_follows_from_the_file_name_and_is_never_one_that_a_brows
 
 def test_the_documents_that_a_text_shows_are_found() -> None:
     text = f"<p>{IMAGE.format(7)}</p><a href='/front/document.send.php?docid=8'>file</a>{IMAGE.format(9)}"
-    assert shown_documents(text) == {7, 9}, "a link to a file shows none"
-    assert shown_documents(None) == shown_documents("<img src='https://x/y.png?docid=3'>") == set()
+    assert shown_documents(text, None) == {7, 9}, "a link to a file shows none"
+    assert (
+        shown_documents(None, None) == shown_documents("<img src='https://x/y.png?docid=3'>", None) == set()
+    )
+
+
+BASE = "https://helpdesk.example/glpi"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "/front/document.send.php?docid=7",
+        "/glpi/front/document.send.php?docid=7&amp;itemtype=Ticket",
+        "front/document.send.php?itemtype=Ticket&docid=7",
+        " ../document.send.php?docid=7 ",
+        "https://helpdesk.example/glpi/front/document.send.php?docid=7",
+        "http://HELPDESK.example/glpi/front/document.send.php?docid=7",
+        "//helpdesk.example/glpi/front/document.send.php?docid=7",
+    ],
+)
+def test_a_picture_of_the_help_desk_is_one_of_its_documents(source: str) -> None:
+    assert shown_documents(f'<img src="{source}">', BASE) == {7}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "https://other.example/front/document.send.php?docid=7",
+        "//other.example/glpi/front/document.send.php?docid=7",
+        "\\\\other.example\\glpi\\front/document.send.php?docid=7",
+        "https://helpdesk.example.other.example/glpi/front/document.send.php?docid=7",
+        "https://helpdesk.example:8443/glpi/front/document.send.php?docid=7",
+        "https://helpdesk.example@other.example/glpi/front/document.send.php?docid=7",
+        "https://helpdesk.example/other/front/document.send.php?docid=7",
+        "https://helpdesk.example/glpi2/front/document.send.php?docid=7",
+        "/picture.php?of=/front/document.send.php?docid=7",
+        "cid:front/document.send.php?docid=7",
+        "https://[/front/document.send.php?docid=7",
+    ],
+)
+def test_a_picture_of_another_host_or_application_is_none_of_the_help_desk_s_documents(source: str) -> None:
+    text = f'<p>See</p><img src="{source}">'
+    assert shown_documents(text, BASE) == set()
+    assert "a.png" not in text_with_pictures(text, "html", BASE, "textile", {7: "a.png"})
+
+
+def test_without_the_help_desk_s_address_only_relative_addresses_are_of_its_documents() -> None:
+    assert shown_documents(f"{IMAGE.format(7)}<img src='{BASE}/front/document.send.php?docid=8'>", None) == {
+        7
+    }
+
+
+def test_a_link_to_a_file_of_another_host_stays_beside_the_picture() -> None:
+    other = "https://other.example/front/document.send.php?docid=7"
+    shown = text_with_pictures(
+        f"<a href='{other}'>{IMAGE.format(7)}</a>", "html", BASE, "textile", {7: "a.png"}
+    )
+    assert "!a.png!" in shown
+    assert other in shown
 
 
 @pytest.mark.parametrize(
@@ -376,7 +434,7 @@ def test_a_picture_within_a_longer_link_leaves_the_link() -> None:
 )
 def test_a_text_that_is_made_to_take_long_takes_no_longer(hostile: str) -> None:
     began = time.process_time()
-    assert shown_documents(hostile) == set()
+    assert shown_documents(hostile, None) == set()
     assert time.process_time() - began < 5
 
 

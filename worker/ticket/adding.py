@@ -60,7 +60,7 @@ class Additions:
         can_be_fetched = self._ctx.services.completion.lookup is not None
         if not can_be_fetched or not self._ctx.config.sends_documents:
             return
-        shown = shown_documents(self._work.ticket.content)
+        shown = shown_documents(self._work.ticket.content, self._work.ticket.helpdesk_url)
         if not shown:
             return
         rows = await self._ctx.db.change(

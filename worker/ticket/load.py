@@ -181,7 +181,7 @@ class _Read:
         asked = {one.row_id for one in self.events if not one.event.is_update}
         for one in self.addition_events:
             note = one.event.note if one.event.ticket.id <= LARGEST_TICKET else None
-            shown = shown_documents(note.content) if note else ()
+            shown = shown_documents(note.content, note.helpdesk_url) if note else ()
             asked |= {(Kind.DOCUMENT, document_key(one.event.ticket.id, number)) for number in shown}
         return asked
 

@@ -187,7 +187,7 @@ class SolutionCreation(NoteCreation):
 def attached(ctx: TicketContext, work: Work, note: Note) -> dict[int, str]:
     """Return the documents that the issue has or will get and that the text may show: number to file name."""
     names = dict(ctx.attached)
-    for number in shown_documents(note.content):
+    for number in shown_documents(note.content, note.helpdesk_url):
         row = work.rows.get((Kind.DOCUMENT, document_key(ctx.ticket_id, number)))
         if row is not None and row.state not in (LedgerState.FREE, LedgerState.GONE):
             uploads = ((row.body or {}).get("issue") or {}).get("uploads") or [{}]
