@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,15 @@ from tests.integration.test_recovery import Backup
 from tests.support.bridge import Bridge
 from tests.support.crashes import WorkerDied, die
 from tests.support.events import ALICE, BOB, followup, followup_event, on_ticket, solution_event, task_event
-from tests.support.ledger import a_sweep, let_leases_run_out, notes_of, row, stopped, until_settled
+from tests.support.ledger import (
+    a_sweep,
+    after_the_put,
+    let_leases_run_out,
+    notes_of,
+    row,
+    stopped,
+    until_settled,
+)
 from worker.ticket.create import Link
 
 ISSUE = "/issues/6.json"
@@ -73,9 +82,9 @@ def test_a_note_that_could_not_be_read_back_is_found_later(
     begun: Bridge, stand_in: StandIn, fault: str
 ) -> None:
     """The 204 has no id, and the read that would have found the note fails."""
-    lose(stand_in, fault, method="GET")
     (event_id,) = begun.receive(solution_event(1))
-    begun.sync()
+    with after_the_put(lambda: lose(stand_in, fault, method="GET")):
+        begun.sync()
     assert row(begun, Kind.SOLUTION, 77).state == LedgerState.IN_DOUBT
     until_settled(begun)
     assert texts(stand_in) == ["Toner replaced"]
@@ -87,9 +96,10 @@ def test_a_refused_read_back_does_not_let_the_note_be_sent_again(
     begun: Bridge, stand_in: StandIn, status: int
 ) -> None:
     """Whatever the answer to the read is, the note may exist."""
-    stand_in.fault("status_before", method="GET", path=ISSUE, status=status, count=1)
     begun.receive(followup_event(1))
-    begun.sync()
+    refuse = partial(stand_in.fault, "status_before", method="GET", path=ISSUE, status=status, count=1)
+    with after_the_put(refuse):
+        begun.sync()
     begun.redis.flushdb()
     until_settled(begun)
     assert texts(stand_in) == ["Toner 77 ordered"], begun.steps()

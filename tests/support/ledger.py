@@ -110,6 +110,20 @@ def stopped(method: str, path: str, meanwhile: Callable[[], object], *, sent: bo
     assert hit, "the call was never made"
 
 
+@contextmanager
+def after_the_put(do: Callable[[], object]) -> Iterator[None]:
+    """Call a function once a PUT was answered, for example to let the read that looks for its effect fail."""
+
+    def acting(call: Call) -> Answer:
+        answer = call.make(True)
+        if call.method == "PUT":
+            do()
+        return answer
+
+    with around_calls(acting):
+        yield
+
+
 def a_sweep(bridge: Bridge) -> Sweep:
     def notify(tickets: list[int]) -> bool:
         bridge.notified += tickets

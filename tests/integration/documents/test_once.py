@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from tests.support.crashes import WorkerDied, die
 from tests.support.events import document, document_event, followup_event, on_ticket, task_event
 from tests.support.ledger import (
     a_sweep,
+    after_the_put,
     attachments_of,
     let_leases_run_out,
     notes_of,
@@ -87,9 +89,9 @@ def test_an_answer_of_a_proxy_that_came_after_the_tracker_acted_repeats_nothing(
 def test_an_attachment_that_could_not_be_read_back_is_found_later(
     begun: Bridge, stand_in: StandIn, fault: str
 ) -> None:
-    lose(stand_in, fault, method="GET")
     (event_id,) = begun.receive(document_event(1))
-    begun.sync()
+    with after_the_put(lambda: lose(stand_in, fault, method="GET")):
+        begun.sync()
     assert row(begun, Kind.DOCUMENT, KEY).state == LedgerState.IN_DOUBT
     later(begun)
     assert attachments_of(stand_in) == ONCE
@@ -100,9 +102,10 @@ def test_an_attachment_that_could_not_be_read_back_is_found_later(
 def test_a_refused_read_back_does_not_let_the_document_be_attached_again(
     begun: Bridge, stand_in: StandIn, status: int
 ) -> None:
-    stand_in.fault("status_before", method="GET", path=ISSUE, status=status, count=1)
     begun.receive(document_event(1))
-    begun.sync()
+    refuse = partial(stand_in.fault, "status_before", method="GET", path=ISSUE, status=status, count=1)
+    with after_the_put(refuse):
+        begun.sync()
     later(begun)
     assert attachments_of(stand_in) == ONCE, begun.steps()
     assert row(begun, Kind.DOCUMENT, KEY).state == LedgerState.LINKED
