@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import HealthCheck, settings
@@ -15,7 +16,7 @@ from tests.model.helpdesk import GONE, PRIVATE
 from tests.model.oracle import faults
 from tests.model.person import decide_everything
 from tests.model.stage import END, Stop
-from tests.model.tracker import Fate
+from tests.model.tracker import Fate, PlannedFate
 from tests.model.world import Rules, World
 from tests.support.events import (
     ALICE,
@@ -260,7 +261,7 @@ class Bridge(RuleBasedStateMachine):
             worker.go_on(END)
 
     @rule(ticket_id=tickets, fates=st.lists(fates, max_size=3))
-    def another_worker_syncs(self, ticket_id: int, fates: list[Fate]) -> None:
+    def another_worker_syncs(self, ticket_id: int, fates: Sequence[PlannedFate]) -> None:
         """Sync a ticket with a third worker, without a stop."""
         self.world.tracker.fates.extend(fates)
         self.world.sync(self._ticket_id(ticket_id))

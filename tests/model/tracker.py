@@ -55,6 +55,10 @@ class Fate(StrEnum):
     REFUSED = "422"
 
 
+PlannedFate = Fate | tuple[str, Fate]
+"""A fate; with a method it is the fate of the next call with this method, and calls before that one are answered."""
+
+
 @dataclass
 class Made:
     """An issue, time entry, note or attachment that deskbridge created.
@@ -103,7 +107,7 @@ class SimulatedTracker:
         self._overstretch = overstretch
         self.data = seeded()
         self.data.now = lambda: clock.now + skew  # type: ignore[method-assign]
-        self.fates: deque[Fate] = deque()
+        self.fates: deque[PlannedFate] = deque()
         self.made: list[Made] = []
         self._under_way: list[tuple[float, Callable[[], Any]]] = []
 
@@ -199,7 +203,7 @@ class SimulatedTracker:
         self.let_time_pass()
         actor, creating = self._stage.actor, CREATING.get()
         row = creating if creates(method, path, body) else None
-        fate = self.fates.popleft() if self.fates else Fate.ANSWERED
+        fate = self._next_fate(method)
         send_by = actor.claims[row] if row else float("inf")
         overdue = checked_at < send_by < self._clock.now
         if overdue and not self._overstretch:
@@ -229,6 +233,15 @@ class SimulatedTracker:
         if creating and answer.status in (200, 201):
             self._tell(creating, actor)
         return answer
+
+    def _next_fate(self, method: str) -> Fate:
+        planned = self.fates[0] if self.fates else Fate.ANSWERED
+        of_method, fate = (method, planned) if isinstance(planned, Fate) else planned
+        if of_method != method:
+            return Fate.ANSWERED
+        if self.fates:
+            self.fates.popleft()
+        return fate
 
     def _decide(self, request: Request, row: Row | None, body: Any, *, overdue: bool) -> Raw:
         before = self._added(row[0]) if row else set()
