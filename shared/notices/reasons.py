@@ -366,6 +366,14 @@ class Reason(Code, article=NOTHING_WRONG):
         "taken_back_by_a_person", "an operator undid the adoption of #{tracker_id}", article="KB-WORK-002"
     )
     ISSUE_GONE = Message("issue_gone", "issue #{issue_id} was deleted in Redmine", article="KB-WORK-002")
+    ISSUE_NUMBER_REUSED = Message(
+        "issue_number_reused",
+        (
+            "the ticket's issue no longer exists: #{issue_id} is now another issue[, created {created_on}][ by "
+            "{author}]. If it is the ticket's own after all, adopt it; otherwise create it again"
+        ),
+        article="KB-WORK-002",
+    )
     ISSUE_GIVEN_UP = Message(
         "issue_given_up",
         "sent to issue #{issue_id}, which was replaced by issue #{adopted_id}",

@@ -289,6 +289,14 @@ class Refusal(Code, article=WRONG_ASKED):
         "Redmine did not assign time entry #{time_entry_id} to {login}",
         article="KB-WORK-005",
     )
+    ENTRY_IS_ANOTHER = Message(
+        "entry_is_another",
+        (
+            "Nothing was changed: time entry #{time_entry_id} is not the one that deskbridge created on issue "
+            "#{issue_id}. It was deleted or moved, or Redmine gave its number to another one"
+        ),
+        article="KB-WORK-005",
+    )
     DATA_STILL_NEEDED = Message(
         "data_still_needed",
         (

@@ -276,6 +276,13 @@ class What(Code):
         article="KB-WORK-002",
     )
 
+    ISSUE_REPLACED = Message(
+        "issue_replaced",
+        "Nothing was sent: issue #{issue_id} is now another issue[, created {created_on}][ by {author}]",
+        why="it needs your decision: run `deskbridge hold list`",
+        article="KB-WORK-002",
+    )
+
     # after a restore
     NOT_THERE_YET = Message(
         "not_there_yet",

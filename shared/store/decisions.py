@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Protocol
 
 from shared.events.config import PluginConfig
@@ -34,6 +35,8 @@ from shared.store.ledger.transitions import FOR_A_PERSON, TRANSITIONS, InJournal
 from shared.store.tables.journal import EventState, JournalEvent
 from shared.store.tables.ledger import LedgerRow, LedgerState, TaskTimeLink
 from shared.store.transaction import Transaction
+from shared.values.identity import Identity, moment_of
+from shared.values.ids import id_in
 
 ENDED_WELL = (EventState.DONE, EventState.SUPERSEDED)
 
@@ -101,14 +104,20 @@ class Decisions:
     to_notify: set[int] = field(default_factory=set)
 
     def link(
-        self, row: LedgerRow, attempt: int, tracker_id: int, author_id: int | None, reason: Notice
+        self,
+        row: LedgerRow,
+        attempt: int,
+        tracker_id: int,
+        author_id: int | None,
+        reason: Notice,
+        created_on: datetime | None = None,
     ) -> None:
         """Link a row to the object that the tracker's own answer to its attempt names."""
         happened = (
             LedgerEvent.ANSWER_WHILE_ON_HOLD if row.state == LedgerState.ON_HOLD else LedgerEvent.ANSWER
         )
         self.release(row.key, tracker_id)
-        self.tx.ledger(self.kind).link(row.key, attempt, tracker_id, author_id, reason)
+        self.tx.ledger(self.kind).link(row.key, attempt, tracker_id, author_id, reason, created_on)
         self._in_journal(happened, row, Reason.ANSWERED_AFTER_ALL())
 
     def late(self, key: int, ticket_id: int, tracker_id: int) -> None:
@@ -124,8 +133,9 @@ class Decisions:
             IntegrityError: if another row holds the object.
         """
         reason = Reason.FOUND_ON_TRACKER(tracker_id=found.tracker_id)
-        ledger = self.tx.ledger(self.kind)
-        if ledger.adopt(row.key, row.attempt, found.tracker_id, found.author_id, reason):
+        ledger, made = self.tx.ledger(self.kind), (found.tracker_id, found.author_id)
+        created_on = moment_of(found.listed.get("created_on"))
+        if ledger.adopt(row.key, row.attempt, *made, reason, created_on=created_on):
             self._note(row, What.CREATION_FOUND(kind=self.kind, tracker_id=found.tracker_id))
             self._attribute(row, found)
             self._owe(row.ticket_id, found.status_id)
@@ -146,7 +156,8 @@ class Decisions:
         happened = LedgerEvent.FOUND_AFTER_RESTORE
         reason = Reason.FOUND_AFTER_RESTORE(tracker_id=found.tracker_id)
         ledger.doubt(claim.key, attempt, 0, Reason.ASKED_AFTER_RESTORE())
-        ledger.adopt(claim.key, attempt, found.tracker_id, found.author_id, reason, happened)
+        created_on = moment_of(found.listed.get("created_on"))
+        ledger.adopt(claim.key, attempt, found.tracker_id, found.author_id, reason, happened, created_on)
         self._owe(claim.ticket_id, found.status_id)
         self._narrow(found.tracker_id)
         what = What.CREATED_BEFORE(kind=self.kind, tracker_id=found.tracker_id)
@@ -202,18 +213,31 @@ class Decisions:
                 sibling.ticket_id, tracker_id, Reason.ISSUE_IS_ANOTHERS(issue_id=tracker_id, ticket_id=key)
             )
 
-    def gone(self, ticket_id: int, issue_id: int) -> Notice:
-        """Mark a ticket's issue as deleted on the tracker, so that a person decides; return the reason."""
-        reason = Reason.ISSUE_GONE(issue_id=issue_id)
+    def gone(self, ticket_id: int, issue_id: int, instead: Mapping[str, Any] | None = None) -> Notice:
+        """Mark a ticket's issue as deleted on the tracker, so that a person decides; return the reason.
+
+        Args:
+            ticket_id: the ticket.
+            issue_id: the issue.
+            instead: the issue that has its number now, as the tracker lists it.
+        """
+        reason, what = Reason.ISSUE_GONE(issue_id=issue_id), What.ISSUE_WENT_AWAY(issue_id=issue_id)
+        if instead is not None:
+            author, created_on = instead.get("author"), instead.get("created_on")
+            name = author.get("name") if isinstance(author, dict) else None
+            is_there: dict[str, object] = {"issue_id": issue_id, "author": name, "created_on": created_on}
+            reason, what = Reason.ISSUE_NUMBER_REUSED(**is_there), What.ISSUE_REPLACED(**is_there)
         self.tx.issues.gone(ticket_id, issue_id, reason)
-        self.tell(What.ISSUE_WENT_AWAY(issue_id=issue_id), ticket_id=ticket_id, task_id=None, warning=True)
+        self.tell(what, ticket_id=ticket_id, task_id=None, warning=True)
         return reason
 
-    def adopt_by_person(self, row: LedgerRow, tracker_id: int, tracker_project_id: int | None = None) -> None:
-        """Link a row that is on hold or gone to the object that a person named; store its project if known."""
+    def adopt_by_person(
+        self, row: LedgerRow, tracker_id: int, listed: Mapping[str, Any] | None = None
+    ) -> None:
+        """Link a row that is on hold or gone to the object that a person named, as the tracker lists it, if known."""
         ticket_id, before = row.ticket_id, row.tracker_id
         adopt = Verdict.ADOPT(kind=self.kind, tracker_id=tracker_id)
-        self._decide(row, adopt, tracker_id, tracker_project_id)
+        self._decide(row, adopt, tracker_id, listed or {})
         if self.kind is Kind.TICKET:
             if before is not None and before != tracker_id:
                 given_up = Reason.ISSUE_GIVEN_UP(issue_id=before, adopted_id=tracker_id)
@@ -236,17 +260,19 @@ class Decisions:
     def create_again(self, row: LedgerRow) -> bool:
         """Free a row that is on hold or gone for another creation; return False if no event requires the object."""
         ticket_id, before, was_gone = row.ticket_id, row.tracker_id, row.state == LedgerState.GONE
-        asked = self._decide(row, Verdict.CREATE_AGAIN(kind=self.kind), None)
+        asked = self._decide(row, Verdict.CREATE_AGAIN(kind=self.kind), None, {})
         if self.kind is Kind.TICKET and was_gone and before is not None:
             self._send_again(ticket_id, before)
         return asked or self.kind is Kind.TICKET or self.tx.journal.has_pending(ticket_id)
 
     def _decide(
-        self, row: LedgerRow, verdict: Notice, tracker_id: int | None, tracker_project_id: int | None = None
+        self, row: LedgerRow, verdict: Notice, tracker_id: int | None, listed: Mapping[str, Any]
     ) -> bool:
         """Apply a person's decision; return whether an event that requires the freed row is pending again."""
         before, decided = row.notice, Reason.PERSON_DECIDED(verdict=verdict)
-        self.tx.ledger(self.kind).resolve(row.key, tracker_id, decided, tracker_project_id)
+        project_id = id_in(listed.get("project")) if self.kind is Kind.TICKET else None
+        identity = Identity.of(self.kind, listed)
+        self.tx.ledger(self.kind).resolve(row.key, tracker_id, decided, project_id, identity)
         happened = LedgerEvent.PERSON_CREATES_AGAIN if tracker_id is None else LedgerEvent.PERSON_ADOPTS
         asked = self._in_journal(happened, row, decided)
         told = What.PERSON_DECIDES(

@@ -101,3 +101,14 @@ def test_a_ticket_task_without_a_time_entry_is_named(bridge: Bridge) -> None:
     bridge.configure(correct_authors=True)
     with pytest.raises(NotFound, check=says(Refusal.TIME_ENTRY_UNKNOWN, task_id=512)):
         correct(bridge)
+
+
+def test_another_time_entry_with_the_number_keeps_its_author(
+    strangers_hours: Bridge, stand_in: StandIn
+) -> None:
+    is_meant(strangers_hours, 5)
+    stand_in.patch("time_entries", 1, created_on=1.0, user_id=6)
+    refusal = says(Refusal.ENTRY_IS_ANOTHER, time_entry_id=1, issue_id=6)
+    with pytest.raises(NotCorrected, check=refusal):
+        correct(strangers_hours)
+    assert [one["user_id"] for one in entries(stand_in)] == [6]

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.notices.kinds import Kind
+from shared.values.identity import moment_of
 from worker.ticket.match import (
     Candidate,
     Doubt,
@@ -21,7 +22,6 @@ from worker.ticket.match import (
     fits,
     found_essence,
     hours_listed_for,
-    moment_of,
     resolve,
     sent_essence,
     unheld,

@@ -97,6 +97,7 @@ class TicketContext:
         moved: issue to its tracker project, if that is not the one that was loaded.
         answered: whether the tracker has given any clear answer.
         probes: whether all other tickets wait for the tracker's answer.
+        is_recognised: whether the ticket's existing issue was read in this pass, and is the one that it was.
         is_outdated: whether the pass ended early because settings changed; a status may be due without an event.
         about: the log fields of the events, for each log line.
         began_at: when the ticket was loaded (monotonic seconds).
@@ -118,6 +119,7 @@ class TicketContext:
     moved: dict[int, int] = field(default_factory=dict)
     answered: bool = False
     probes: bool = False
+    is_recognised: bool = False
     is_outdated: bool = False
     about: Mapping[str, Any] = field(default_factory=dict)
     began_at: float = field(default_factory=time.monotonic)
@@ -220,8 +222,12 @@ class TicketContext:
         """Record a step that a person should know of, and log it as a warning."""
         self.note(what, task_id=task_id, warning=True)
 
-    def observe(self, record: CallRecord) -> None:
+    def observe(self, record: CallRecord, *, is_proof: bool = True) -> None:
         """Record a call for the ticket history; log it if it failed (SPEC section 7).
+
+        Args:
+            record: the call.
+            is_proof: whether a clear answer shows that the tracker works.
 
         Raises:
             TrackerFailing: if it got no clear answer, and that counts as an outage.
@@ -246,7 +252,7 @@ class TicketContext:
         self.steps.append(TraceStep(self.ticket_id, what, call=call))
         if record.error:
             log.warning(**log_fields(what), ticket_id=self.ticket_id)
-        if record.is_clear:
+        if record.is_clear and is_proof:
             self.answered = True
             self.services.unclear_answers.good()
         elif record.is_unclear and self._is_outage():

@@ -50,11 +50,13 @@ from shared.store.tables.journal import RecoveryMode
 from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.transaction import DatabaseFailed, Transaction
 from shared.telemetry.logs import get_logger
+from shared.values.identity import moment_of
 from shared.values.ids import id_in, is_id
 from worker.ticket.bodies import note_choice, takes_long
 from worker.ticket.context import DbOp, TicketContext
 from worker.ticket.diagnosis import explained
 from worker.ticket.error_table import Row, effect_of
+from worker.ticket.gone import issue_replaced
 from worker.ticket.match import sent_essence
 from worker.ticket.plan import Pending
 from worker.ticket.requests import Creation, Linked, TimeEntryCreation
@@ -94,6 +96,8 @@ async def create(
     link: Link | None = None
     created: Created | Waiting | None = None
     if attempt is None:
+        if creation.issue and (replaced := await issue_replaced(ctx, creation.work, creation.issue)):
+            return replaced, None
         await creation.sender.prepare()
         creation = await creation.prepared()
     started = time.monotonic()
@@ -381,7 +385,9 @@ class Link(DbOp[Created | Waiting]):
 
     def _answered(self) -> Answered:
         reason = Reason.CREATED_BY_EVENT(event_id=self.creation.asking.id)
-        return Answered(self.creation.key, self.attempt.number, self.tracker_id, self._author_id(), reason)
+        created_on = moment_of(self.found.get("created_on"))
+        number, author_id = self.attempt.number, self._author_id()
+        return Answered(self.creation.key, number, self.tracker_id, author_id, reason, created_on)
 
     def _link(self, tx: Transaction) -> Created | Waiting | None:
         """Link a row that has changed meanwhile; return the result instead if it must not be linked."""
@@ -391,7 +397,7 @@ class Link(DbOp[Created | Waiting]):
             return odd
         assert row is not None  # noqa: S101 (`_conflict`)
         one = self._answered()
-        decisions.link(row, one.attempt, one.tracker_id, one.author_id, one.reason)
+        decisions.link(row, one.attempt, one.tracker_id, one.author_id, one.reason, one.created_on)
         return None
 
     def _conflict(

@@ -21,7 +21,7 @@ from shared.telemetry import metrics
 from shared.values.ids import id_in
 from worker.ticket.confirmed import WATCHERS, Watchers
 from worker.ticket.context import TicketContext
-from worker.ticket.gone import issue_gone
+from worker.ticket.gone import issue_gone, issue_replaced
 from worker.ticket.load import Work
 from worker.ticket.results import Created
 from worker.ticket.retry import is_exhausted
@@ -57,6 +57,8 @@ async def give_fields(ctx: TicketContext, work: Work, issue: Created) -> list[st
     left, because = due, None
     try:
         if body["issue"]:
+            if await issue_replaced(ctx, work, issue):
+                return []
             await ctx.call_unclaimed("PUT", path, body)
         now = await ctx.tracker.issue(issue.tracker_id, "watchers" if WATCHERS in due else None)
         left = [

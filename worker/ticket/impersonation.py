@@ -229,7 +229,7 @@ class Sender:
         about: dict[str, object] = {"login": person.login, "because": refusal.notice}
         if refusal.status == NOBODY:
             with suppress(OutcomeUnknown):
-                if await is_deleted(self.ctx, person):
+                if await is_deleted(self.ctx, person.tracker_user_id):
                     return What.PERSON_DELETED(**about), Misattribution.PERSON_DELETED(**about)
             return What.PERSON_NOT_ACTIVE(**about), Misattribution.PERSON_NOT_ACTIVE(**about)
         if self._found is None:

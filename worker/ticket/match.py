@@ -6,13 +6,14 @@ import hashlib
 import json
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from shared.events.snapshots import day_of
 from shared.events.text import normalised
 from shared.notices.kinds import Kind
+from shared.values.identity import moment_of
 from shared.values.ids import id_in, read_id
 
 ANYBODY = 2**31  # more users than a tracker has
@@ -317,12 +318,3 @@ def _two_decimals(hours: float) -> Decimal:
 def _whole_minutes(hours: float) -> Decimal:
     """Round to whole minutes as the tracker does: halves of the binary product away from zero."""
     return (Decimal(hours * 60).quantize(Decimal(1), ROUND_HALF_UP) / 60).quantize(CENT, ROUND_HALF_UP)
-
-
-def moment_of(value: Any) -> datetime | None:
-    """Return a timestamp of the tracker, or None if it is unreadable."""
-    try:
-        moment = datetime.fromisoformat(str(value))
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    except ValueError:
-        return None

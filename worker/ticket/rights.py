@@ -110,14 +110,14 @@ async def default_role_gone(ctx: TicketContext) -> Notice | None:
     return Hint.DEFAULT_ROLE_GONE(role_id=role_id, **choices_of(roles))
 
 
-async def is_deleted(ctx: TicketContext, person: TrackerPerson) -> bool:
-    """Return whether a person whose login no active user has was deleted: a locked user still exists.
+async def is_deleted(ctx: TicketContext, user_id: int) -> bool:
+    """Return whether a user of the tracker was deleted: a locked user still exists.
 
     Raises:
         TrackerError: on an outage, or without a clear answer.
     """
     try:
-        await ctx.tracker.get(f"/users/{person.tracker_user_id}.json")
+        await ctx.tracker.get(f"/users/{user_id}.json")
     except TrackerRejected as refused:
         return refused.status == 404
     return False

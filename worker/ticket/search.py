@@ -12,9 +12,10 @@ from shared.notices.faults import Detail
 from shared.notices.kinds import Kind
 from shared.tracker.answers import Answer
 from shared.tracker.lists import MOST_PAGES, Listed, additions_in, listed_with_issue
+from shared.values.identity import moment_of
 from shared.values.ids import is_id
 from worker.ticket.context import TicketContext
-from worker.ticket.match import Essence, found_essence, moment_of
+from worker.ticket.match import Essence, found_essence
 
 
 async def look_up(

@@ -28,7 +28,7 @@ from worker.ticket.bodies import body_for, built
 from worker.ticket.confirmed import Transition
 from worker.ticket.context import DbOp, TicketContext
 from worker.ticket.diagnosis import explained
-from worker.ticket.gone import issue_gone
+from worker.ticket.gone import issue_gone, issue_replaced
 from worker.ticket.load import Work
 from worker.ticket.results import Created, Result, Sent, Skipped, Waiting
 from worker.ticket.retry import is_exhausted
@@ -79,6 +79,8 @@ async def _given(ctx: TicketContext, work: Work, issue: Created) -> Result:
     if not _is_known(work, status_id) and not await _is_there(ctx, status_id):
         raise TrackerRejected("PUT", path, detail=Detail.STATUS_NOT_THERE(tracker_status_id=status_id))
     try:
+        if replaced := await issue_replaced(ctx, work, issue):
+            return replaced
         await ctx.call_unclaimed("PUT", path, body)
         wanted, ignored = as_integer(status_id), None
         transition = _transition(ctx, work, issue, wanted)

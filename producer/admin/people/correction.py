@@ -21,7 +21,8 @@ from shared.store.decisions import asked_by
 from shared.store.journal.trace import Step
 from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.tracker.client import TrackerClient
-from shared.tracker.lists import TrackerLists
+from shared.tracker.lists import Listed, TrackerLists
+from shared.values.identity import Identity
 from shared.values.ids import id_in
 
 AT_ONCE_S, MOST_AT_ONCE = 20.0, 500
@@ -144,16 +145,21 @@ def _meant(tx: Transaction, row: LedgerRow, config: PluginConfig) -> TrackerPers
 
 def _give(client: TrackerClient, row: LedgerRow, entry_id: int, person: TrackerPerson) -> None:
     body = {Kind.TICKET_TASK.wire_name: {"user_id": person.tracker_user_id}}
+    before = _listed(client, row, entry_id)
+    made = Identity(created_on=row.created_on)
+    if before is None or made.is_of_another_time(Identity.of(Kind.TICKET_TASK, before)):
+        raise NotCorrected(Refusal.ENTRY_IS_ANOTHER(time_entry_id=entry_id, issue_id=row.issue_id))
     try:
         client.call("PUT", f"/time_entries/{entry_id}.json", body=body)
     except TrackerRejected as refused:
         raise NotCorrected(Refusal.AUTHOR_REFUSED(login=person.login, problem=refused.notice)) from None
-    if _author_of(client, row, entry_id) != person.tracker_user_id:
+    # the tracker answers 204 even to a change that it ignores
+    after = _listed(client, row, entry_id)
+    if after is None or id_in(after.get("user")) != person.tracker_user_id:
         raise NotCorrected(Refusal.AUTHOR_IGNORED(time_entry_id=entry_id, login=person.login))
 
 
-def _author_of(client: TrackerClient, row: LedgerRow, entry_id: int) -> int | None:
-    """Return a time entry's author, since the tracker answers 204 even to a change that it ignores."""
+def _listed(client: TrackerClient, row: LedgerRow, entry_id: int) -> Listed | None:
+    """Return a time entry of the row's issue as the tracker lists it, or None if the issue does not have it."""
     kind = Kind.TICKET_TASK
-    found = TrackerLists(client).find(kind.path, kind.list_name, entry_id, {"issue_id": row.issue_id or 0})
-    return id_in(found.get("user")) if found else None
+    return TrackerLists(client).find(kind.path, kind.list_name, entry_id, {"issue_id": row.issue_id or 0})

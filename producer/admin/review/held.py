@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 
@@ -21,7 +22,6 @@ from shared.notices.refusals import Refusal
 from shared.store.decisions import Decisions, into_trace
 from shared.store.ledger.transitions import FOR_A_PERSON
 from shared.store.tables.ledger import LedgerRow
-from shared.tracker.lists import project_of
 
 
 class NotResolved(BridgeError):
@@ -95,24 +95,25 @@ def resolve(services: Services, kind: Kind, key: int, adopt: int | None, *, is_s
         NotResolved: if the object is older than the send and the person is not sure, or as `decide`.
         NotFound: as `decide`.
     """
-    project_id, unchecked = None, None
+    found, unchecked = dict[str, Any](), None
     if adopt is not None:
         with services.store.transaction() as tx:
             row = _waiting(tx, kind, key)
         try:
             _, client = services.connector.connect()
             found = check_there(client, kind, row, adopt)
-            project_id = project_of(found) if kind is Kind.TICKET else None
             if not is_sure and is_older_than_sent(row, str(found.get("created_on", ""))):
                 raise NotResolved(Refusal.OLDER_THAN_SENT(kind=str(kind), id=key, number=adopt))
         except (SettingsError, TrackerError) as failure:
             unchecked = failure
-    ticket_id = decide(services.store, kind, key, adopt, project_id)
+    ticket_id = decide(services.store, kind, key, adopt, found)
     services.notify([ticket_id])
     return Resolved(ticket_id, unchecked)
 
 
-def decide(store: Store, kind: Kind, key: int, adopt: int | None, project_id: int | None = None) -> int:
+def decide(
+    store: Store, kind: Kind, key: int, adopt: int | None, listed: Mapping[str, Any] | None = None
+) -> int:
     """Link a row on hold to an existing object of the tracker, or have the object created again.
 
     Args:
@@ -120,7 +121,7 @@ def decide(store: Store, kind: Kind, key: int, adopt: int | None, project_id: in
         kind: kind of the row.
         key: key of the row.
         adopt: the tracker id to adopt; None: create again.
-        project_id: the tracker project in which an issue was found; None: the stored project.
+        listed: the object as the tracker lists it; None: it is not known.
 
     Returns:
         The id of the ticket to notify.
@@ -138,7 +139,7 @@ def decide(store: Store, kind: Kind, key: int, adopt: int | None, project_id: in
             config, _ = tx.configs.get()
             decisions = Decisions(tx, kind, into_trace(tx), config)
             if adopt is not None:
-                decisions.adopt_by_person(row, adopt, project_id)
+                decisions.adopt_by_person(row, adopt, listed)
             elif not decisions.create_again(row):
                 raise NotResolved(
                     Refusal.NOTE_PAST_RETENTION(kind=str(kind), id=key)

@@ -30,6 +30,7 @@ BAD = (
     What.CALL_UNANSWERED,
     What.DOUBT_HELD,
     What.ISSUE_WENT_AWAY,
+    What.ISSUE_REPLACED,
 )
 STOPPED = (EventState.FAILED, EventState.ON_HOLD)
 FEWEST_FOLDED = 2

@@ -33,6 +33,7 @@ from shared.store.tables.explained import reason_columns
 from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.tables.prepared import execute_prepared
 from shared.store.tables.types import clock, insert_for, is_on_postgresql
+from shared.values.identity import UNKNOWN, Identity
 
 
 class Ledger(LedgerQueries):
@@ -88,14 +89,26 @@ class Ledger(LedgerQueries):
             Keys and attempts of the linked rows. For the rest, another row holds the tracker id or the row has changed.
         """
         rows = (
-            {**{name: getattr(one, name) for name in ANSWERED}, **reason_columns(one.reason)}
+            {
+                **{name: getattr(one, name) for name in ANSWERED},
+                "created_on": one.created_on,
+                **reason_columns(one.reason),
+            }
             for one in sorted(answers, key=lambda answer: answer.key)
         )
         linked = answered_rows(self._table).parameters(self._session, rows)
         statement = linking(self._model)
         return {(key, attempt) for key, attempt in execute_prepared(self._session, statement, linked)}
 
-    def link(self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: Notice) -> bool:
+    def link(
+        self,
+        key: int,
+        attempt: int,
+        tracker_id: int,
+        author_id: int | None,
+        reason: Notice,
+        created_on: datetime | None = None,
+    ) -> bool:
         """Link a row to the tracker's definite answer to its attempt, whatever the row's state.
 
         Returns:
@@ -107,6 +120,7 @@ class Ledger(LedgerQueries):
             self._model.duplicate.is_(False),
             tracker_id=tracker_id,
             author_id=author_id,
+            created_on=created_on,
             adopted=False,
             settle_after=None,
             candidates=None,
@@ -121,6 +135,7 @@ class Ledger(LedgerQueries):
         author_id: int | None,
         reason: Notice,
         event: LedgerEvent = LedgerEvent.FOUND,
+        created_on: datetime | None = None,
     ) -> bool:
         """Link a row in doubt to the object that a lookup found; return False if it is no longer in doubt."""
         return self._move(
@@ -128,6 +143,7 @@ class Ledger(LedgerQueries):
             self._attempt(key, attempt),
             tracker_id=tracker_id,
             author_id=author_id,
+            created_on=created_on,
             adopted=True,
             settle_after=None,
             candidates=None,
@@ -223,9 +239,12 @@ class Ledger(LedgerQueries):
         where = self._object(key, tracker_id)
         return self._note(LedgerNote.MOVED, where, tracker_project_id=tracker_project_id)
 
-    def belongs_to(self, key: int, tracker_id: int, author_id: int) -> bool:
-        """Record that an object now has another author."""
-        return self._note(LedgerNote.BELONGS_TO, self._object(key, tracker_id), author_id=author_id)
+    def belongs_to(
+        self, key: int, tracker_id: int, author_id: int | None, created_on: datetime | None = None
+    ) -> bool:
+        """Record by whom an object is now; and when it was created, if that is given."""
+        now = {"author_id": author_id, **({"created_on": created_on} if created_on else {})}
+        return self._note(LedgerNote.BELONGS_TO, self._object(key, tracker_id), **now)
 
     def gone(self, key: int, tracker_id: int, reason: Notice) -> bool:
         """Mark a row as gone, because its object no longer exists on the tracker."""
@@ -266,7 +285,12 @@ class Ledger(LedgerQueries):
         return holder
 
     def resolve(
-        self, key: int, tracker_id: int | None, reason: Notice, tracker_project_id: int | None = None
+        self,
+        key: int,
+        tracker_id: int | None,
+        reason: Notice,
+        tracker_project_id: int | None = None,
+        identity: Identity = UNKNOWN,
     ) -> bool:
         """Carry out a person's decision on a row that is on hold or gone: adopt an id, or create the object again.
 
@@ -277,12 +301,15 @@ class Ledger(LedgerQueries):
             tracker_id: the id to adopt; None creates the object again.
             reason: the decision.
             tracker_project_id: the adopted issue's project, if known; None leaves the project unchanged.
+            identity: the adopted object's identity, if known.
         """
         adopting = tracker_id is not None
         return self._move(
             (LedgerEvent.PERSON_ADOPTS if adopting else LedgerEvent.PERSON_CREATES_AGAIN,),
             self._is(key),
             tracker_id=tracker_id,
+            author_id=identity.author_id,
+            created_on=identity.created_on,
             adopted=adopting,
             attempt=self._model.attempt + 1,
             duplicate=False,
@@ -313,6 +340,7 @@ class Ledger(LedgerQueries):
             "issue_id": issue_id,
             "tracker_id": tracker_id,
             "author_id": author_id,
+            "created_on": None,
             "rounds": 0,
             "adopted": True,
             "duplicate": False,

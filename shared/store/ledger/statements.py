@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from typing import Any, cast
 
@@ -98,6 +99,7 @@ class Answered:
         tracker_id: id of the created object.
         author_id: the object's author, if the answer names one.
         reason: why the row is linked to the object.
+        created_on: when the object was created, if the answer says so.
     """
 
     key: int
@@ -105,6 +107,7 @@ class Answered:
     tracker_id: int
     author_id: int | None
     reason: Notice
+    created_on: datetime | None = None
 
 
 @cache
@@ -209,6 +212,7 @@ def linking(model: type[LedgerRow]) -> Any:
             state=TRANSITIONS[LedgerEvent.ANSWER_IN_TIME].target,
             tracker_id=answered.tracker_id,
             author_id=answered.author_id,
+            created_on=answered.created_on,
             adopted=False,
             settle_after=None,
             candidates=None,
@@ -230,8 +234,8 @@ def claimed_rows(table: Table) -> Rows:
 @cache
 def answered_rows(table: Table) -> Rows:
     """Return the row format in which answers are passed to their statement."""
-    explained = {name: table.c[name].type for name in reason_columns(None)}
-    return Rows({**dict.fromkeys(ANSWERED, Key), **explained})
+    others = {name: table.c[name].type for name in ("created_on", *reason_columns(None))}
+    return Rows({**dict.fromkeys(ANSWERED, Key), **others})
 
 
 def accepts(state: State, *events: LedgerEvent) -> ColumnElement[bool]:

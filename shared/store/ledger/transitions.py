@@ -212,8 +212,8 @@ ROWS = (
     ),
     Transition(
         LedgerEvent.DELETED, ANY, GONE, OF_OBJECT,
-        "The issue no longer exists in the tracker.",
-        notices=(What.ISSUE_WENT_AWAY,),
+        "The issue no longer exists in the tracker, or its number belongs to another issue.",
+        notices=(What.ISSUE_WENT_AWAY, What.ISSUE_REPLACED),
     ),
     Transition(
         LedgerEvent.WENT_WITH_ISSUE, ANY, FREE, OF_OBJECT,
