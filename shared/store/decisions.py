@@ -24,7 +24,7 @@ from shared.events.event import Event
 from shared.events.filter import why_nothing_is_sent
 from shared.events.payloads import not_taken
 from shared.notices.authors import Misattribution
-from shared.notices.kinds import ATTRIBUTED, ON_ISSUE, Kind
+from shared.notices.kinds import ON_ISSUE, Kind
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason, Verdict
 from shared.notices.steps import What
@@ -345,11 +345,11 @@ class Decisions:
                     self._note(row, _again(row, reason, asked=asked))
 
     def _attribute(self, row: LedgerRow, found: Found) -> None:
-        """Record the author of an issue or time entry that was found, if unintended; additions are not listed."""
+        """Record the author of an object that was found, if unintended, for the event that asked for it."""
         event = asked_by(self.tx, row)
-        if event is None or self.kind not in ATTRIBUTED:
+        if event is None:
             return
-        user = event.task.user if self.kind is Kind.TICKET_TASK and event.task else event.ticket.technician
+        user = event.user if self.kind.is_on_issue else event.ticket.technician
         match = self.tx.people.match(user, administrators=self.config.match_administrators)
         named = (row.body or {}).get(self.kind.wire_name, {}).get("user_id")
         meant = match.person.tracker_user_id if match.person else None

@@ -25,7 +25,7 @@ from worker.ticket.finish import EventFinisher
 from worker.ticket.load import Work
 from worker.ticket.notes import FollowupCreation, SolutionCreation
 from worker.ticket.plan import Pending
-from worker.ticket.resolve import resolve_row
+from worker.ticket.resolve import noted_author, resolve_row
 from worker.ticket.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
 
 ADDITION_OF: Mapping[Kind, type[Addition]] = {
@@ -47,9 +47,14 @@ class Additions:
 
     async def end_what_is_there(self) -> None:
         """End the events whose note or attachment was added earlier."""
-        documents = {one.id for one in self._work.addition_events if one.event.document}
-        for event_id, tracker_id in self._work.plan.added.items():
-            if event_id in documents:
+        work = self._work
+        kinds = {one.id: one.row_id for one in work.addition_events}
+        for event_id, tracker_id in work.plan.added.items():
+            (kind, key), row = kinds[event_id], work.rows[kinds[event_id]]
+            wrong = await noted_author(self._ctx, kind, key, tracker_id) if row.event_id == event_id else None
+            if wrong is not None:
+                done = ADDITION_OF[kind].sent(wrong, tracker_id, row.issue_id)
+            elif kind is Kind.DOCUMENT:
                 done = Reason.ATTACHED_BEFORE(attachment_id=tracker_id)
             else:
                 done = Reason.NOTED_BEFORE(note_id=tracker_id)
@@ -146,7 +151,10 @@ class Additions:
             outcome = await self._created(creation, row)
         if isinstance(outcome, Waiting | Skipped):
             return outcome
-        done = made.sent(outcome.wrong_author, outcome.tracker_id, issue.tracker_id)
+        wrong = (
+            outcome.wrong_author if outcome.now else await noted_author(ctx, kind, key, outcome.tracker_id)
+        )
+        done = made.sent(wrong, outcome.tracker_id, issue.tracker_id)
         return Sent(done) if outcome.now else AlreadyDone(done)
 
     async def _created(self, creation: Addition, row: LedgerRow | None) -> Created | Waiting | Skipped:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event
@@ -24,6 +25,7 @@ class Pending:
     attempts: int = 0
     delivery_id: str = ""
     traceparent: str | None = None
+    received_at: datetime | None = None
 
     @property
     def task(self) -> TicketTask:

@@ -65,6 +65,12 @@ async def resolve_row(
     return Waiting(Reason.BEING_WORKED_ON(kind=kind, key=key))
 
 
+async def noted_author(ctx: TicketContext, kind: Kind, key: int, tracker_id: int | None) -> Notice | None:
+    """Return why an object that exists already does not have the intended author, if that was recorded."""
+    noted = await ctx.db.change(lambda tx: tx.misattributed.get(kind, key))
+    return noted.notice if noted and noted.tracker_id == tracker_id else None
+
+
 async def _settle(ctx: TicketContext, kind: Kind, row: LedgerRow, now: datetime) -> Waiting | None:
     """Resolve a row that is claimed or in doubt if it is due; otherwise return what it waits for."""
     settling = ctx.settings.settling_time

@@ -31,7 +31,7 @@ from worker.ticket.load import Incomplete, Loaded, TooManyEvents, Work, load
 from worker.ticket.log_context import bind_event_fields
 from worker.ticket.plan import Pending, Plan
 from worker.ticket.requests import IssueCreation, TimeEntryCreation, logged
-from worker.ticket.resolve import resolve_row
+from worker.ticket.resolve import noted_author, resolve_row
 from worker.ticket.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
 from worker.ticket.retry import is_exhausted
 from worker.ticket.status import drop, give_status
@@ -231,7 +231,7 @@ class Forwarding:
             by_setting = closed.code in BY_SETTINGS
             await events.end([event_id], Skipped(closed, follows_from_settings=by_setting))
         for event_id, entry_id in plan.logged.items():
-            await events.end([event_id], AlreadyDone(Reason.LOGGED_BEFORE(time_entry_id=entry_id)))
+            await events.end([event_id], AlreadyDone(await self._logged_before(event_id, entry_id)))
         await self._additions.end_what_is_there()
         additions = {one.id: one.event for one in work.addition_events}
         for event_id, other_id in plan.superseded.items():
@@ -285,6 +285,8 @@ class Forwarding:
     async def _settled_or_new_issue(self, asking: list[Pending]) -> Created | Waiting | None:
         ctx, work = self._ctx, self._work
         outcome = await resolve_row(ctx, Kind.TICKET, ctx.ticket_id, work.issue_row, work.now)
+        if isinstance(outcome, Created) and asking:
+            return replace(outcome, wrong_author=await self._wrong_author_of(outcome.tracker_id))
         if outcome or not asking:
             return outcome
         await self._additions.name_pictures()
@@ -324,8 +326,29 @@ class Forwarding:
         made["fields"] = list(issue.fields) or None
         if outcome.now:
             return Sent(logged(outcome.wrong_author, issue.wrong_author, **made))
-        noted = await ctx.db.change(lambda tx: tx.misattributed.get(Kind.TICKET_TASK, task_id))
-        return AlreadyDone(logged(noted.notice if noted else None, issue.wrong_author, **made))
+        noted = await noted_author(ctx, Kind.TICKET_TASK, task_id, outcome.tracker_id)
+        return AlreadyDone(logged(noted, issue.wrong_author, **made))
+
+    async def _logged_before(self, event_id: int, entry_id: int) -> Notice:
+        """Return the reason of an event whose time entry exists; of its own one it includes wrong authors."""
+        for (kind, key), row in self._work.rows.items():
+            if (kind, row.tracker_id, row.event_id) == (Kind.TICKET_TASK, entry_id, event_id):
+                wrong = await noted_author(self._ctx, kind, key, entry_id)
+                of_issue = await self._wrong_author_of(row.issue_id)
+                if wrong or of_issue:
+                    return logged(wrong, of_issue, time_entry_id=entry_id, issue_id=row.issue_id)
+        return Reason.LOGGED_BEFORE(time_entry_id=entry_id)
+
+    async def _wrong_author_of(self, issue_id: int | None) -> Notice | None:
+        """Return why an earlier pass gave the ticket's issue a wrong author, if its events have not told that yet.
+
+        Work that arrived after the issue is not wrong itself, so its events do not tell it.
+        """
+        row = self._work.issue_row
+        began = row.claimed_at if row else None
+        if began is None or all((one.received_at or began) > began for one in self._work.task_events):
+            return None
+        return await noted_author(self._ctx, Kind.TICKET, self._ctx.ticket_id, issue_id)
 
     async def _add_to(self, issue: Created, wanted: list[Pending], additions: list[Pending]) -> None:
         """Send time entries, notes and attachments in event order; if an addition waits, later ones wait too."""

@@ -57,6 +57,7 @@ class Due:
     completion: str | None
     delivery_id: str
     traceparent: str | None
+    received_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +221,7 @@ def _due(row: Any) -> Due:
         row.completion,
         row.delivery_id,
         traceparent.read(row.traceparent),
+        received_at,
     )
 
 

@@ -34,8 +34,8 @@ class MisattributedObjects:
         """Record that a ledger row's object has the wrong author.
 
         Args:
-            kind: issue or time entry.
-            key: ticket id or ticket-task id.
+            kind: what the row creates.
+            key: the row's key.
             ticket_id: the ticket.
             tracker_id: the object.
             why: a `Misattribution`.

@@ -170,7 +170,10 @@ def key_column(model: type[LedgerRow]) -> str:
 
 
 class Misattributed(Explained, Base):
-    """An issue or a time entry whose author on the tracker is not the intended one, and why."""
+    """An object whose author on the tracker is not the intended one, and why.
+
+    Additions are recorded only if they were found after an unclear answer, for their events; they are not listed.
+    """
 
     __tablename__ = "misattributed"
     __table_args__ = (Index("ix_misattributed_at", "at", "kind", "key"),)

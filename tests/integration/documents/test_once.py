@@ -404,3 +404,18 @@ def test_whatever_is_lost_each_document_is_attached_once(
     found = {one["id"] for one in stand_in.state()["attachments"] if one["issue_id"] == issue_id}
     assert found == {one.tracker_id for one in rows}, begun.steps(ticket_id)
     assert len(found) == len(wanted)
+
+
+def test_an_attachment_of_the_api_user_that_was_found_after_a_lost_answer_is_told(
+    begun: Bridge, stand_in: StandIn
+) -> None:
+    carol = {"id": 9, "email": "carol@example.test"}
+    stand_in.patch("roles", 1, permissions=["view_issues"])
+    stand_in.fault("reset_after", method="PUT", path="/issues/6.json", count=1)
+    (event_id,) = begun.receive(document_event(1, of_document=document(user=carol)))
+    begun.sync()
+    until_settled(begun)
+    assert [who for who, _, _ in attachments_of(stand_in)] == ["admin"]
+    notice = begun.event(event_id).notice
+    assert notice
+    assert notice.code == Reason.DOCUMENT_ATTACHED_AS_ANOTHER, begun.steps()
