@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shared.events.parsing import parse_event
+from shared.events.parsing import parse, parse_event
 from tests.helpdesks.plugin.conftest import ALICE, ROWS, Play, Step, act, add, events, settings, store
 
 FOLLOWUP = {
@@ -63,11 +63,6 @@ def test_a_private_follow_up_is_sent_if_the_settings_say_so(play: Play) -> None:
     both = settings(notes="1", private_notes="1")
     (event,) = events(play(both, add("ITILFollowup", **{**FOLLOWUP, "is_private": 1}), ROWS)[-1])
     assert event["followup"]["is_private"] is True
-
-
-def test_a_follow_up_that_is_edited_is_not_sent_again(play: Play) -> None:
-    edited = {"do": "update", "type": "ITILFollowup", "id": 77, "fields": FOLLOWUP, "updates": ["content"]}
-    assert play(SENDING, edited, ROWS)[-1] == []
 
 
 DOCUMENT = {
@@ -158,19 +153,33 @@ def text_of(rows: list[Step]) -> str:
     return " ".join(row["event"] for row in rows)
 
 
-@pytest.mark.parametrize("is_private", [1, 0], ids=["private", "public"])
-def test_a_follow_up_that_became_private_or_public_is_an_event_with_ids_only(
-    play: Play, is_private: int
-) -> None:
-    stored = store(ITILFollowup=[{**FOLLOWUP, "is_private": 1 - is_private}])
-    rows = play(stored, SENDING, update("ITILFollowup", 77, is_private=is_private), ROWS)[-1]
-    assert events(rows) == [
-        {
-            "event": "followup.updated",
-            "ticket": {"id": 4711},
-            "followup": {"id": 77, "is_private": bool(is_private)},
-        }
-    ]
+PRIVATE = {
+    "event": "followup.updated",
+    "ticket": {"id": 4711},
+    "followup": {"id": 77, "is_private": True},
+}
+
+
+@pytest.mark.parametrize("state", [[], [act("bin")]], ids=["ticket", "ticket in the bin"])
+def test_a_follow_up_that_became_private_is_an_event_with_ids_only(play: Play, state: list[Step]) -> None:
+    private = update("ITILFollowup", 77, is_private=1)
+    rows = play(store(ITILFollowup=[FOLLOWUP]), SENDING, *state, private, ROWS)[-1]
+    assert events(rows)[-1] == PRIVATE
+    assert parse({**PRIVATE, "occurred_at": "2026-11-21T09:30:00Z"}).key == "followup:77"
+
+
+def test_a_follow_up_that_became_public_is_sent_as_it_is_now(play: Play) -> None:
+    stored = store(ITILFollowup=[{**FOLLOWUP, "is_private": 1}])
+    (event,) = events(play(stored, SENDING, update("ITILFollowup", 77, is_private=0), ROWS)[-1])
+    assert (event["event"], event["followup"]["content"]) == ("followup.updated", FOLLOWUP["content"])
+    parsed = parse_event({**event, "occurred_at": "2026-11-21T09:30:00Z"})
+    assert parsed.user is not None
+    assert parsed.user.name == "Smith Alice"
+
+
+def test_a_follow_up_that_stays_private_is_no_event_if_the_settings_exclude_it(play: Play) -> None:
+    stored = store(ITILFollowup=[{**FOLLOWUP, "is_private": 1}])
+    assert play(stored, SENDING, update("ITILFollowup", 77, content="<p>x</p>"), ROWS)[-1] == []
 
 
 @pytest.mark.parametrize(("kind", "fields", "name"), NOTES, ids=["follow-up", "solution"])
@@ -182,33 +191,52 @@ def test_a_purged_note_is_an_event_with_ids_only_and_drops_what_waits(
     )[-1]
     assert sent(rows, name)[1:] == [(f"{name}.deleted", {"id": 77})]
     assert sent(rows, name)[0][1]["id"] == 78
-    assert events(rows)[-1] == {"event": f"{name}.deleted", "ticket": {"id": 4711}, name: {"id": 77}}
+    event = events(rows)[-1]
+    assert event == {"event": f"{name}.deleted", "ticket": {"id": 4711}, name: {"id": 77}}
+    assert parse({**event, "occurred_at": "2026-11-21T09:30:00Z"}).key == f"{name}:77"
 
 
 def test_the_text_of_a_follow_up_that_became_private_does_not_leave(play: Play) -> None:
     private = update("ITILFollowup", 77, is_private=1)
     rows = play(SENDING, add("ITILFollowup", **FOLLOWUP), private, ROWS)[-1]
     assert "toner" not in text_of(rows)
-    (_, waiting), (name, newest) = sent(rows, "followup")
-    assert (waiting["is_private"], name, newest["is_private"]) == (True, "followup.updated", True)
+    assert events(rows)[0]["followup"]["is_private"] is True
+    assert events(rows)[1] == PRIVATE
 
 
 def test_the_text_of_a_follow_up_leaves_if_it_is_public_again_or_private_ones_are_sent(play: Play) -> None:
     added, private = add("ITILFollowup", **FOLLOWUP), update("ITILFollowup", 77, is_private=1)
     again = update("ITILFollowup", 77, is_private=0)
     rows = play(SENDING, added, private, again, ROWS)[-1]
-    assert [item["is_private"] for _, item in sent(rows, "followup")] == [False] * 3
-    assert [item.get("content") for _, item in sent(rows, "followup")] == [FOLLOWUP["content"], None, None]
+    assert [item["is_private"] for _, item in sent(rows, "followup")] == [False, True, False]
+    assert [item.get("content") for _, item in sent(rows, "followup")] == [
+        FOLLOWUP["content"],
+        None,
+        FOLLOWUP["content"],
+    ]
     rows = play(settings(notes="1", private_notes="1"), added, private, ROWS)[-1]
-    (_, waiting), _ = sent(rows, "followup")
-    assert (waiting["content"], waiting["is_private"]) == (FOLLOWUP["content"], True)
+    assert [(item["content"], item["is_private"]) for _, item in sent(rows, "followup")] == [
+        (FOLLOWUP["content"], True)
+    ] * 2
 
 
 @pytest.mark.parametrize(("kind", "fields", "name"), NOTES, ids=["follow-up", "solution"])
-def test_a_note_that_waits_has_its_newest_text(play: Play, kind: str, fields: Step, name: str) -> None:
+def test_a_note_that_was_edited_is_sent_again_and_waits_with_its_newest_text_only(
+    play: Play, kind: str, fields: Step, name: str
+) -> None:
     rows = play(SENDING, add(kind, **fields), update(kind, 77, content="<p>Ordered</p>"), ROWS)[-1]
-    ((event, note),) = sent(rows, name)
-    assert (event, note["content"], note["user"]) == (f"{name}.added", "<p>Ordered</p>", ALICE)
+    assert [(event, note["content"], note["user"]) for event, note in sent(rows, name)] == [
+        (f"{name}.added", "<p>Ordered</p>", ALICE),
+        (f"{name}.updated", "<p>Ordered</p>", ALICE),
+    ]
+
+
+@pytest.mark.parametrize("column", ["date_mod", "status", "users_id_editor"])
+def test_a_save_of_a_note_that_changes_no_text_is_no_event(play: Play, column: str) -> None:
+    assert (
+        play(store(ITILSolution=[SOLUTION]), SENDING, update("ITILSolution", 77, **{column: 3}), ROWS)[-1]
+        == []
+    )
 
 
 def test_what_is_deleted_in_a_ticket_in_the_bin_is_sent_too(play: Play) -> None:
@@ -239,7 +267,9 @@ def test_a_document_that_is_gone_is_an_event_with_ids_only_and_drops_what_waits(
 ) -> None:
     rows = play(BOTH, *ADDED, add("Document_Item", **link), how, ROWS)[-1]
     assert sent(rows, "document") == [DELETED]
-    assert events(rows)[-1] == {"event": "document.deleted", "ticket": {"id": 4711}, "document": {"id": 91}}
+    (event,) = [event for event in events(rows) if "document" in event]
+    assert event == {"event": "document.deleted", "ticket": {"id": 4711}, "document": {"id": 91}}
+    assert parse({**event, "occurred_at": "2026-11-21T09:30:00Z"}).key == "document:4711000000091"
 
 
 def test_the_documents_of_a_purged_follow_up_are_gone_with_it(play: Play) -> None:
@@ -252,7 +282,7 @@ def test_a_document_that_the_ticket_still_has_is_not_gone(play: Play) -> None:
     links = [add("Document_Item", **LINK), add("Document_Item", **{**OF_FOLLOWUP, "id": 6})]
     rows = play(BOTH, *ADDED, *links, act("purge", "Document_Item", 5), ROWS)[-1]
     assert {name for name, _ in sent(rows, "document")} == {"document.added"}
-    assert {document["item"]["type"] for _, document in sent(rows, "document")} == {"ITILFollowup"}
+    assert sent(rows, "document")[-1][1]["item"]["type"] == "ITILFollowup"
 
 
 def test_a_document_out_of_the_bin_is_sent_again(play: Play) -> None:
@@ -281,16 +311,26 @@ def test_a_document_becomes_private_with_its_item_and_its_name_does_not_leave(
     play: Play, steps: list[Step]
 ) -> None:
     rows = play(BOTH, *ADDED, *steps, ROWS)[-1]
-    assert [(name, one["is_private"]) for name, one in sent(rows, "document")] == [
-        ("document.added", True)
-    ] * 2
+    assert sent(rows, "document") == [DELETED]
     assert "scan.png" not in text_of(rows)
+
+
+def test_a_document_becomes_public_with_its_item(play: Play) -> None:
+    followup = add("ITILFollowup", **{**FOLLOWUP, "is_private": 1})
+    public = update("ITILFollowup", 77, is_private=0)
+    rows = play(BOTH, followup, ADDED[1], add("Document_Item", **OF_FOLLOWUP), public, ROWS)[-1]
+    assert [one["is_private"] for _, one in sent(rows, "document")] == [True, False]
 
 
 def test_a_document_that_is_public_elsewhere_in_the_ticket_stays_public(play: Play) -> None:
     links = [add("Document_Item", **OF_FOLLOWUP), add("Document_Item", **{**LINK, "id": 6})]
     rows = play(BOTH, *ADDED, *links, update("ITILFollowup", 77, is_private=1), ROWS)[-1]
-    assert {one["is_private"] for _, one in sent(rows, "document")} == {False}
+    newest = sent(rows, "document")[-1]
+    assert (newest[0], newest[1]["is_private"], newest[1]["item"]["type"]) == (
+        "document.added",
+        False,
+        "Ticket",
+    )
 
 
 def test_a_ticket_that_is_purged_with_notes_and_documents_is_one_deletion(play: Play) -> None:

@@ -108,7 +108,7 @@ final class Event
      * @param CommonDBTM $note a follow-up or a solution of the ticket
      * @return array<string, mixed>
      */
-    public static function ofNote(CommonDBTM $note, Ticket $ticket): array
+    public static function ofNote(CommonDBTM $note, Ticket $ticket, bool $added): array
     {
         $fields = $note->fields;
         $user = (int) $fields['users_id'];
@@ -118,7 +118,7 @@ final class Event
             self::first($ticket, CommonITILActor::REQUESTER),
         ]);
         $kind = self::PARTS[$note::class];
-        return ['event' => "$kind.added"] + self::origin() + [
+        return ['event' => $added ? "$kind.added" : "$kind.updated"] + self::origin() + [
             'ticket' => self::ticket($ticket, $people),
             $kind    => [
                 'id'   => (int) $fields['id'],
@@ -176,7 +176,7 @@ final class Event
     }
 
     /**
-     * Build an event that has no text: for a deletion, a restored ticket, or a follow-up that became private or public.
+     * Build an event that has no text: for a deletion, a restored ticket, or a follow-up that became private.
      *
      * @param array<string, array<string, int|bool>> $item the part of the event that has the item, unless it is the ticket
      * @return array<string, mixed>

@@ -44,9 +44,10 @@ final class Spool
             'ticket_task.updated' => __('task saved', 'deskbridge'),
             'ticket_task.deleted' => __('task deleted', 'deskbridge'),
             'followup.added'      => __('new follow-up', 'deskbridge'),
-            'followup.updated'    => __('follow-up made private or public', 'deskbridge'),
+            'followup.updated'    => __('follow-up saved', 'deskbridge'),
             'followup.deleted'    => __('follow-up deleted', 'deskbridge'),
             'solution.added'      => __('new solution', 'deskbridge'),
+            'solution.updated'    => __('solution saved', 'deskbridge'),
             'solution.deleted'    => __('solution deleted', 'deskbridge'),
             'document.added'      => __('new document', 'deskbridge'),
             'document.deleted'    => __('document deleted', 'deskbridge'),
@@ -204,15 +205,17 @@ final class Spool
     /**
      * Change an item in its unsent events, so that deskbridge never receives a text that GLPI no longer shows.
      *
-     * @param array<string, mixed> $newest fields of the item; an event that lacks some, such as a deletion, stays without
+     * @param array<string, mixed> $newest fields of the item; events without texts, such as deletions, do not change
      */
     public function revise(int $ticket, string $part, int $id, array $newest): void
     {
         global $DB;
 
         foreach ($this->ofItem($ticket, $part, $id) as $row => $event) {
-            $event[$part] = array_intersect_key($newest, $event[$part]) + $event[$part];
-            $DB->update(self::TABLE, ['event' => self::encoded($event)], ['id' => $row]);
+            if (array_key_exists('content', $event[$part])) {
+                $event[$part] = $newest + $event[$part];
+                $DB->update(self::TABLE, ['event' => self::encoded($event)], ['id' => $row]);
+            }
         }
     }
 

@@ -50,14 +50,13 @@ final class Watch
         $updated = [self::class, 'updated'];
         $binned = [self::class, 'documentBinned'];
         $purged = [self::class, 'itemPurged'];
-        $links_changed = [self::class, 'attached'];
         return [
             Hooks::ITEM_ADD       => [
                 Ticket::class        => $added,
                 TicketTask::class    => $added,
-                ITILFollowup::class  => [self::class, 'noted'],
-                ITILSolution::class  => [self::class, 'noted'],
-                Document_Item::class => $links_changed,
+                ITILFollowup::class  => $added,
+                ITILSolution::class  => $added,
+                Document_Item::class => [self::class, 'attached'],
             ] + $linked,
             Hooks::ITEM_UPDATE    => array_fill_keys(array_keys(Event::SENT), $updated),
             Hooks::PRE_ITEM_PURGE => [Ticket::class => [self::class, 'purging']],
@@ -66,7 +65,7 @@ final class Watch
                 TicketTask::class    => $purged,
                 ITILFollowup::class  => $purged,
                 ITILSolution::class  => $purged,
-                Document_Item::class => $links_changed,
+                Document_Item::class => [self::class, 'detached'],
             ] + $linked,
             Hooks::ITEM_DELETE    => [Ticket::class => [self::class, 'deleted'], Document::class => $binned],
             Hooks::ITEM_RESTORE   => [Ticket::class => [self::class, 'restored'], Document::class => $binned],
@@ -90,26 +89,16 @@ final class Watch
         });
     }
 
-    /** Record a new follow-up or solution, if the settings include it. */
-    public static function noted(CommonDBTM $item): void
-    {
-        self::quietly(static function () use ($item): void {
-            $fields = $item->fields;
-            $settings = Settings::load();
-            if ($settings->notes && $settings->showsText($item) && $fields['itemtype'] === Ticket::class) {
-                $id = (int) $fields['items_id'];
-                self::record($id, static fn (Spool $spool) => self::addNote($spool, $item, $id));
-            }
-        });
-    }
-
-    /** Record a document that was linked to a ticket or one of its items, or unlinked from it. */
+    /** Record a document that was linked to a ticket or one of its items. */
     public static function attached(Document_Item $link): void
     {
-        self::quietly(static function () use ($link): void {
-            $holder = self::holderOf($link);
-            self::recordDocument((int) $link->fields['documents_id'], $holder === null ? 0 : self::ticketOf($holder));
-        });
+        self::quietly(static fn () => self::recordLink($link, true));
+    }
+
+    /** Record that a document was unlinked from a ticket or one of its items. */
+    public static function detached(Document_Item $link): void
+    {
+        self::quietly(static fn () => self::recordLink($link, false));
     }
 
     /** Record a document that was put into the bin or restored, for each ticket that has it. */
@@ -118,7 +107,7 @@ final class Watch
         self::quietly(static function () use ($document): void {
             $id = (int) $document->fields['id'];
             foreach (array_unique(array_column(self::documentLinks(['documents_id' => $id]), 'ticket')) as $ticket) {
-                self::recordDocument($id, $ticket);
+                self::record($ticket, static fn (Spool $spool) => self::addDocument($spool, $id, $ticket, false));
             }
         });
     }
@@ -220,38 +209,32 @@ final class Watch
             if (!$added) {
                 self::revise($spool, $item, $ticket, $is_privacy_changed);
             }
-            if ($item instanceof Ticket) {
-                self::addTicket($spool, $ticket);
-            } elseif ($item instanceof TicketTask) {
-                self::addTask($spool, (int) $item->fields['id'], $added, $is_privacy_changed);
-            }
+            match (true) {
+                $item instanceof Ticket     => self::addTicket($spool, $ticket),
+                $item instanceof TicketTask => self::addTask($spool, (int) $item->fields['id'], $added, $is_privacy_changed),
+                default                     => self::addNote($spool, $item, $ticket, $added, $is_privacy_changed),
+            };
         });
     }
 
-    /** Put the item's newest text into its unsent events; if it became private or public, record that with its documents. */
+    /** Put the item's newest text into its unsent events. If it became private or public, so did its documents. */
     private static function revise(Spool $spool, CommonDBTM $item, int $ticket, bool $is_privacy_changed): void
     {
-        [$id, $part, $stored] = [(int) $item->fields['id'], Event::PARTS[$item::class], new ($item::class)()];
-        if (!$stored->getFromDB($id)) {
-            return;
+        [$id, $stored] = [(int) $item->fields['id'], new ($item::class)()];
+        if ($stored->getFromDB($id)) {
+            $spool->revise($ticket, Event::PARTS[$item::class], $id, Event::text($stored));
         }
-        $newest = Event::text($stored);
-        $spool->revise($ticket, $part, $id, $newest);
-        if (!$is_privacy_changed) {
-            return;
-        }
-        if ($part !== 'task' && Settings::load()->notes) {
-            $state = ['id' => $id, 'is_private' => $newest['is_private']];
-            $spool->add($ticket, Event::bare("$part.updated", $ticket, [$part => $state]));
-        }
-        foreach (self::documentLinks(['itemtype' => $item::class, 'items_id' => $id]) as $linked) {
-            self::addDocument($spool, (int) $linked['link']->fields['documents_id'], $ticket);
+        $links = $is_privacy_changed ? self::documentLinks(['itemtype' => $item::class, 'items_id' => $id]) : [];
+        foreach ($links as $linked) {
+            self::addDocument($spool, (int) $linked['link']->fields['documents_id'], $ticket, false);
         }
     }
 
-    private static function recordDocument(int $id, int $ticket): void
+    private static function recordLink(Document_Item $link, bool $added): void
     {
-        self::record($ticket, static fn (Spool $spool) => self::addDocument($spool, $id, $ticket));
+        [$id, $holder] = [(int) $link->fields['documents_id'], self::holderOf($link)];
+        $ticket = $holder === null ? 0 : self::ticketOf($holder);
+        self::record($ticket, static fn (Spool $spool) => self::addDocument($spool, $id, $ticket, $added));
     }
 
     /** Put events of a ticket into the spool, unless GLPI is purging the ticket; they are sent after the response. */
@@ -311,38 +294,41 @@ final class Watch
         }
     }
 
-    private static function addNote(Spool $spool, CommonDBTM $note, int $id): void
+    /** Add a follow-up or solution as it is stored, if the settings include it; one that became private at least by its id. */
+    private static function addNote(Spool $spool, CommonDBTM $item, int $id, bool $added, bool $is_privacy_changed): void
     {
-        $ticket = new Ticket();
-        if ($ticket->getFromDB($id) && !$ticket->fields['is_deleted']) {
-            $spool->add($id, Event::ofNote($note, $ticket));
+        [$note, $ticket, $settings] = [new ($item::class)(), new Ticket(), Settings::load()];
+        if (!$settings->notes || !$note->getFromDB((int) $item->fields['id']) || !$ticket->getFromDB($id)) {
+            return;
+        }
+        if ($settings->showsText($note) && !$ticket->fields['is_deleted']) {
+            $spool->add($id, Event::ofNote($note, $ticket, $added));
+        } elseif ($is_privacy_changed && $note->fields['is_private']) {
+            $part = Event::PARTS[$item::class];
+            $state = ['id' => (int) $note->fields['id'], 'is_private' => true];
+            $spool->add($id, Event::bare("$part.updated", $id, [$part => $state]));
         }
     }
 
-    /** Add a document of a ticket as it is now, if the settings include documents: public, private or gone. */
-    private static function addDocument(Spool $spool, int $id, int $ticket_id): void
+    /** Add a document of a ticket, if the settings include documents; or that no public item of the ticket has it any more. */
+    private static function addDocument(Spool $spool, int $id, int $ticket_id, bool $added): void
     {
-        [$document, $ticket] = [new Document(), new Ticket()];
+        [$document, $ticket, $is_sent] = [new Document(), new Ticket(), Settings::load()->documents];
         if (!$document->getFromDB($id) || empty($document->fields['filepath'])) {
             return;
         }
-        $is_sent = Settings::load()->documents;
         $links = array_filter(
             $document->fields['is_deleted'] ? [] : self::documentLinks(['documents_id' => $id]),
             static fn (array $linked): bool => $linked['ticket'] === $ticket_id
         );
-        if ($links === []) {
+        $linked = reset($links);
+        if (!$linked || (!$added && !empty($linked['holder']->fields['is_private']))) {
             $spool->forgetItem($ticket_id, 'document', $id);
             if ($is_sent) {
                 $spool->add($ticket_id, Event::bare('document.deleted', $ticket_id, ['document' => ['id' => $id]]));
             }
-        } elseif ($ticket->getFromDB($ticket_id)) {
-            $linked = reset($links);
-            $event = Event::ofDocument($linked['link'], $document, $linked['holder'], $ticket);
-            $spool->revise($ticket_id, 'document', $id, $event['document']);
-            if ($is_sent && !$ticket->fields['is_deleted']) {
-                $spool->add($ticket_id, $event);
-            }
+        } elseif ($is_sent && $ticket->getFromDB($ticket_id) && !$ticket->fields['is_deleted']) {
+            $spool->add($ticket_id, Event::ofDocument($linked['link'], $document, $linked['holder'], $ticket));
         }
     }
 
