@@ -17,10 +17,14 @@ from shared.notices.deliveries import Undelivered
 from shared.values.ids import read_id
 
 LARGEST_BODY = 1024 * 1024
+LARGEST_DELIVERY = 16 * LARGEST_BODY
+"""The largest body of a help desk's own webhooks, whose texts may contain whole pictures."""
 LONGEST_ENCODING = 40
 BODY_S = 10.0
 MOST_AT_ONCE = 100
-"""Maximum number of bodies that are read at the same time, and so of MiB of memory."""
+"""Maximum number of bodies that are read at the same time, and so of MiB of memory for those of up to 1 MiB."""
+MOST_LARGE = 4
+"""Maximum number of larger ones among them."""
 
 SLOWEST = 10_000
 """Expected bytes per second: a slower sender falls behind, a faster one gets ahead."""
@@ -43,6 +47,11 @@ class Reading:
     size: int = 0
 
     @property
+    def is_large(self) -> bool:
+        """Whether it is larger than bodies usually may be."""
+        return self.size > LARGEST_BODY
+
+    @property
     def behind(self) -> float:
         """Seconds behind a sender of the slowest expected speed; negative if it is ahead."""
         return time.monotonic() - self.began - self.size / SLOWEST
@@ -63,8 +72,12 @@ class Bodies:
         self._seconds, self._most = seconds, most
         self._readings: list[Reading] = []
 
-    def expect(self, scope: Scope) -> None:
+    def expect(self, scope: Scope, largest: int = LARGEST_BODY) -> None:
         """Refuse a body by its headers, before it is read.
+
+        Args:
+            scope: the request.
+            largest: maximum number of bytes.
 
         Raises:
             Problem: 413 if it is too large, 415 if it is compressed: a small one may expand to any number of bytes.
@@ -73,24 +86,29 @@ class Bodies:
         encoding = headers.get("content-encoding", "").strip().lower()
         if encoding not in ("", "identity"):
             raise _encoded(encoding)
-        if _length(headers) > LARGEST_BODY:
-            raise too_large()
+        if _length(headers) > largest:
+            raise too_large(largest)
 
-    async def read(self, scope: Scope, receive: Receive) -> bytes:
+    async def read(self, scope: Scope, receive: Receive, largest: int = LARGEST_BODY) -> bytes:
         """Read a request's body.
+
+        Args:
+            scope: the request.
+            receive: reads the next piece of it.
+            largest: maximum number of bytes.
 
         Raises:
             Problem: as `expect`, before anything is read; 413 if too large, 408 if too slow, 400 if cut off.
         """
-        self.expect(scope)
+        self.expect(scope, largest)
         source = source_of((scope.get("client") or ("",))[0])
         try:
             async with asyncio.timeout(self._seconds) as limit:
                 reading = Reading(source, time.monotonic(), lambda: limit.reschedule(0))
                 self._readings.append(reading)
                 try:
-                    self._make_room()
-                    return await self._collect(reading, receive)
+                    self._make_room(self._readings, self._most)
+                    return await self._collect(reading, receive, largest)
                 finally:
                     if reading in self._readings:
                         self._readings.remove(reading)
@@ -103,14 +121,15 @@ class Bodies:
                 headers={"Connection": "close"},
             ) from None
 
-    def _make_room(self) -> None:
-        while len(self._readings) > self._most:
-            many = Counter(one.source for one in self._readings)
-            slowest = max(self._readings, key=lambda one: (many[one.source], one.behind))
+    def _make_room(self, readings: list[Reading], most: int) -> None:
+        for _ in range(len(readings) - most):
+            left = [one for one in readings if one in self._readings]
+            many = Counter(one.source for one in left)
+            slowest = max(left, key=lambda one: (many[one.source], one.behind))
             self._readings.remove(slowest)
             slowest.cut()
 
-    async def _collect(self, reading: Reading, receive: Receive) -> bytes:
+    async def _collect(self, reading: Reading, receive: Receive, largest: int) -> bytes:
         content = bytearray()
         more = True
         while more:
@@ -120,18 +139,20 @@ class Bodies:
                     400, "The request body is incomplete", "send it again", why=Undelivered.BODY_CUT_OFF()
                 )
             content += message.get("body", b"")
-            reading.size = len(content)
-            if len(content) > LARGEST_BODY:
-                raise too_large()
+            was_large, reading.size = reading.is_large, len(content)
+            if reading.size > largest:
+                raise too_large(largest)
+            if reading.is_large and not was_large:
+                self._make_room([one for one in self._readings if one.is_large], MOST_LARGE)
             more = message.get("more_body", False)
         return bytes(content)
 
 
-def too_large() -> Problem:
+def too_large(largest: int = LARGEST_BODY) -> Problem:
     """Return the refusal of a body that is too large."""
-    why = Undelivered.BODY_TOO_LARGE(most=LARGEST_BODY)
+    why = Undelivered.BODY_TOO_LARGE(most=largest)
     return Problem(
-        413, "Too large", f"at most {LARGEST_BODY} bytes are allowed; send fewer events at once", why=why
+        413, "Too large", f"at most {largest} bytes are allowed; send fewer events at once", why=why
     )
 
 

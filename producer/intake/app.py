@@ -21,7 +21,7 @@ from starlette.responses import JSONResponse
 
 from producer.helpdesks.glpi import webhooks as glpi
 from producer.helpdesks.port import Unreadable
-from producer.http.bodies import Bodies
+from producer.http.bodies import LARGEST_BODY, LARGEST_DELIVERY, Bodies
 from producer.http.buckets import Buckets
 from producer.http.connections import ANSWER_S, KNOWN
 from producer.http.problems import Problem
@@ -187,11 +187,11 @@ class Producer:
 
     async def read(self, request: Request) -> bytes:
         """Read a request's body within its limits (see `producer.helpdesks.port.Intake`)."""
-        return await self._bodies.read(request.scope, request.receive)
+        return await self._bodies.read(request.scope, request.receive, LARGEST_DELIVERY)
 
     def admit(self, source: str, size: int) -> None:
         """Count a delivery against the limit of its signer (see `producer.helpdesks.port.Intake`)."""
-        self._refuse_flood(source, _weight(1, size))
+        self._refuse_flood(source, _weight(1, min(size, LARGEST_BODY)))  # most of a larger one is not kept
 
     async def keep(self, delivery: Delivery | Unreadable, *, within: float | None = None) -> dict[str, Any]:
         """Commit a help desk's delivery to the journal and notify its ticket (see `producer.helpdesks.port.Intake`)."""

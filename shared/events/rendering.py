@@ -61,7 +61,11 @@ _DROPPED = re.compile(
 )
 _UNSHOWN = ("svg", "title")
 _ESCAPED_CONDITION = re.compile(r"&lt;!(?:--)?\[(?:if\b[^&<>\[\]]{0,100}|endif)\](?:--)?&gt;", re.IGNORECASE)
-_INLINE_DATA = re.compile(r"data:[\w/+.-]{1,100};base64,[\w/+=]*+")
+_INLINE_DATA = re.compile(
+    r"""(=\s{0,5}"\s{0,5}data:)[^"<>]*+|(=\s{0,5}'\s{0,5}data:)[^'<>]*+"""
+    r"|(data:)[\w/+.-]{1,100}(?:;[\w=.-]{1,50}){0,5};base64,[\w/+=]*+",
+    re.IGNORECASE,
+)
 _REFERENCE = re.compile(r"&#?\w{1,31};")
 _ENDLESS_NUMBER = re.compile(r"&#\d{20,}+;?")  # int() refuses very long numbers
 _RENDERED_LINK = re.compile(
@@ -86,11 +90,12 @@ def from_html(text: str, base: str | None = None) -> str:
         text: HTML without control characters.
         base: the URL that resolves relative URLs.
     """
+    text = without_data(text)
     for name in _UNSHOWN:
         text = _without(text, name)
     text = _ESCAPED_CONDITION.sub("", _DROPPED.sub("", text))
     # A "<" that opens no tag is part of the text; the parser would swallow the text after it.
-    html = _STRAY.sub(_LESS, _INLINE_DATA.sub("data:", text))
+    html = _STRAY.sub(_LESS, text)
     # References are decoded once, at the end: the renderer would decode some of them twice.
     html = html.replace("&", _AMP)
     tags = html.count("<")
@@ -98,6 +103,11 @@ def from_html(text: str, base: str | None = None) -> str:
     plain = _strip_tags(html) if rendered is None else _RENDERED_LINK.sub(_with_address, rendered)
     plain = _ENDLESS_NUMBER.sub("\ufffd", plain.replace(_AMP, "&"))
     return unescape(plain).replace(_LESS, "<").replace(_LITERAL_AMP, "&")
+
+
+def without_data(text: str) -> str:
+    """Return HTML without the data of pictures within it, which may take megabytes; each remains as `[image]`."""
+    return _INLINE_DATA.sub(lambda match: match[1] or match[2] or match[3], text)
 
 
 def _without(text: str, name: str) -> str:
@@ -152,7 +162,8 @@ def _prepare(tree: Any, base: str | None) -> None:
 def _show_image(image: Any, base: str | None) -> None:
     """Show a pasted picture as its URL, because its alternative text is missing or only the key of its file."""
     source, alt = image.get("src", ""), image.get("alt", "").strip()
-    if not _FILE_KEY.fullmatch(alt) and (alt or not _STORED_FILE.search(source)):
+    is_pasted = _STORED_FILE.search(source) or source.strip().lower().startswith("data:")
+    if not _FILE_KEY.fullmatch(alt) and (alt or not is_pasted):
         return
     address = (_absolute(_address(source), base) or "").replace(
         "&", "&amp;amp;"

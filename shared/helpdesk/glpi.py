@@ -23,6 +23,7 @@ from pydantic import SecretStr
 from shared.errors import InvalidEvent
 from shared.events.parsing import parse_event
 from shared.events.snapshots import Document
+from shared.events.text import fitting
 from shared.helpdesk.lookup import (
     Changed,
     DocumentRefused,
@@ -219,7 +220,7 @@ class GlpiLookup:
         return {
             "id": row["id"],
             "title": row.get("name") or "",
-            "content": row.get("content"),
+            "content": fitting(row.get("content")),
             "status": row["status"]["id"],
             "entity_id": row["entity"]["id"],
             "entity_name": row["entity"].get("completename") or row["entity"].get("name"),
@@ -231,7 +232,7 @@ class GlpiLookup:
         user = row.get("user") or {}
         return {
             "id": row["id"],
-            "content": row.get("content"),
+            "content": fitting(row.get("content")),
             "state": row["state"],
             "actiontime": row["duration"],
             "user": {"id": user["id"], "email": self.email_of(user["id"])} if user.get("id") else None,

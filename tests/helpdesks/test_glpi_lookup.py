@@ -135,6 +135,15 @@ def test_what_changed_comes_as_valid_events_with_addresses(lookup: GlpiLookup, a
     assert (events[1].task.actiontime, events[1].task.state) == (1800, 2)
 
 
+def test_texts_come_without_the_data_of_pictures(lookup: GlpiLookup, api: GlpiApi) -> None:
+    content = f"<p>a</p><img src='data:image/png;base64,{'A' * 5_000_000}'>"
+    api.task(2, 20, NOON, content=content)
+    api.tickets[2]["content"] = content
+    found = list(lookup.changed_since(datetime(2026, 11, 21, 9, tzinfo=UTC)))
+    texts = [found[0].event["ticket"]["content"], found[1].event["task"]["content"]]
+    assert texts == ["<p>a</p><img src='data:'>"] * 2
+
+
 def test_every_changed_ticket_is_found_however_many_there_are(lookup: GlpiLookup, api: GlpiApi) -> None:
     for number in range(10, 10 + 2 * PAGE_SIZE):
         api.ticket(number, NOON)

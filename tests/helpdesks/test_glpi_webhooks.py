@@ -8,6 +8,7 @@ import json
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -26,6 +27,7 @@ from shared.notices.invalid import Invalid
 from shared.notices.reasons import Reason
 from shared.notices.system_refusals import SystemRefusal
 from shared.process.settings import Settings
+from shared.store.journal.due import LARGEST_PAYLOAD
 from shared.store.tables.journal import EventState
 from tests.helpdesks.conftest import OF_GLPI_ALONE, GlpiProducer
 from tests.helpdesks.recorded_requests import SECRET, Recorded, challenge, recorded, signed
@@ -66,6 +68,51 @@ def test_a_repeat_changes_nothing(glpi: GlpiProducer) -> None:
         True,
     ]
     assert len(glpi.producer.journal()) == 1
+
+
+def edited(name: str, **changes: Any) -> Recorded:
+    """Return a recorded delivery with another item or ticket, signed again."""
+    data = json.loads(recorded(name).body)
+    for part, fields in changes.items():
+        data[part] |= fields
+    return signed(json.dumps(data).encode(), int(time.time()), SECRET)
+
+
+PICTURE = "<p>See</p><img src='data:image/png;base64,{}'><p>there</p>"
+
+
+@pytest.mark.promise("OPS-29")
+@pytest.mark.parametrize("part", ["item", "parent_item"])
+def test_hours_are_not_lost_for_a_picture_in_a_text(glpi: GlpiProducer, part: str) -> None:
+    """GLPI sends the ticket's whole description with every ticket task."""
+    content = PICTURE.format("iVBORw0KGgo/" * 250_000)
+    answer = glpi.post("ticket-task", edited("task-update-done", **{part: {"content": content}}))
+    assert answer.status_code == 202
+    (kept,) = glpi.producer.journal()
+    holder = json.loads(kept.payload)["task" if part == "item" else "ticket"]
+    assert holder["content"] == "<p>See</p><img src='data:'><p>there</p>"
+    assert (kept.key, kept.state) == ("ticket-task:1", EventState.PENDING)
+
+
+@pytest.mark.promise("OPS-29")
+def test_a_delivery_of_megabytes_of_text_is_kept_with_the_beginning_of_the_text(glpi: GlpiProducer) -> None:
+    content = "<p>" + "\U0001f600" * 1_000_000 + "</p>"
+    answer = glpi.post("ticket-task", edited("task-update-done", parent_item={"content": content}))
+    assert answer.status_code == 202
+    (kept,) = glpi.producer.journal()
+    assert len(kept.payload) < LARGEST_PAYLOAD
+
+
+@pytest.mark.promise("SEC-08")
+def test_a_delivery_over_16_mib_is_refused_and_a_large_one_that_cannot_be_kept_too(
+    glpi: GlpiProducer,
+) -> None:
+    huge = signed(b" " * (16 * 1024 * 1024 + 1), int(time.time()), SECRET)
+    assert refused(glpi.post("ticket-task", huge), 413)["params"] == {"most": 16 * 1024 * 1024}
+    unreadable = signed(b"[" + b" " * 2**20 + b"]", int(time.time()), SECRET)
+    refused(glpi.post("ticket-task", unreadable), 413)
+    refused(glpi.post("ticket", edited("ticket-new", item={"name": "x" * 5_000_000})), 413)
+    assert glpi.producer.journal() == []
 
 
 def test_a_byte_order_mark_is_accepted_and_a_compressed_body_is_refused_as_such(glpi: GlpiProducer) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from shared.events.config import PluginConfig
-from shared.events.payloads import issue_body, membership_body, status_body, time_entry_body
-from shared.events.snapshots import Ticket, TicketTask
+from shared.events.payloads import issue_body, membership_body, note_body, status_body, time_entry_body
+from shared.events.snapshots import Note, Ticket, TicketTask
 from tests.support import events
 
 FULL = PluginConfig(
@@ -181,3 +181,10 @@ def test_what_shows_nothing_counts_as_no_text(content: str) -> None:
     sent = issue(title=content, content=content)
     assert (sent["subject"], "description" in sent) == ("Ticket #4711", False)
     assert entry(content=content)["comments"] == "Work on helpdesk ticket #4711"
+
+
+@pytest.mark.parametrize("formatting", [None, "plain", "textile", "markdown", "common_mark"])
+def test_a_note_that_is_only_a_picture_within_its_text_says_that_there_is_one(formatting: Any) -> None:
+    note = Note(id=1, content='<p><img src="data:image/png;base64,iVBORw0KGgo="></p>', content_format="html")
+    config = PluginConfig(text_formatting=formatting)
+    assert note_body(note, config) == {"issue": {"notes": "[image]"}}

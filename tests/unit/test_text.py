@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.events import rendering
-from shared.events.text import cut, hours, normalised, one_line, plain_text
+from shared.events.text import MOST_BYTES, cut, fitting, hours, normalised, one_line, plain_text
 
 MARKUP = [
     ("<p>a &amp; b</p>", "a & b"),
@@ -33,7 +33,7 @@ MARKUP = [
     ('<p>a <a href="u">b </a>c<a href="#top">d</a> <a href="u"><img src="i.png"></a>e</p>', "a b (u) cd e"),
     ('<li><a href="u">t</a></li>', "* t (u)"),
     ('<p>a <img src="x.png" alt="screen"> b<img src="y.png"></p>', "a screen b"),
-    ('<p>a</p><img src="data:image/png;base64,AAAA==">', "a"),
+    ('<p>a</p><img src="data:image/png;base64,AAAA==">', "a\n\n[image]"),
     ("<table><tr><th>A</th><th>B</th></tr><tr><td><p>1</p></td><td>2 &amp;lt;</td></tr></table>",
      "A | B\n1 | 2 &lt;"),
     ("a<table><tr><td>x</td></tr></table>b", "a\nx\nb"),
@@ -135,6 +135,12 @@ RICH = [
     ('<p><img alt="5d9f6b1e-3a4c-4f0e-9b7a-0c1d2e3f4a5b" src="https://x.example/a.png"></p>',
      "[image: https://x.example/a.png]"),
     (f'<p><img alt="{KEY}" src="data:image/png;base64,AAAA"></p>', "[image]"),
+    ('<img src="data:image/png;base64,AAAA">', "[image]"),
+    ("<p>see <IMG SRC='DATA:image/svg+xml;charset=utf-8,%3Csvg%3E%3C/svg%3E' alt=''> there</p>",
+     "see\n\n[image]\nthere"),
+    ('<p><img src=" data:image/png;base64,AA\nAA+/= "></p>then', "[image]\n\nthen"),
+    ('<p>a <img alt="the error" src="data:image/png;base64,AAAA"> b</p>', "a the error b"),
+    ("&lt;p&gt;old &lt;img src=&quot;data:image/png;base64,AAAA&quot;&gt;&lt;/p&gt;", "old\n\n[image]"),
     (f'<p>a <img alt="the error" src="{PASTED}"> b</p>', "a the error b"),
     (f'<p><a href="/x">see <img alt="{KEY}" src="/y.png"></a></p>', f"see\n[image: {BASE}/y.png] ({BASE}/x)"),
     ('<p>see <a href="/front/ticket.form.php?id=5">ticket 5</a> <a href="#top">above</a></p>',
@@ -338,3 +344,35 @@ def test_seconds_become_decimal_hours(seconds: int, expected: float) -> None:
 
 def test_normalised_folds_line_ends_and_outer_blanks_only() -> None:
     assert normalised("\n a  \r\nb\rc \n") == "a  \nb\nc"
+
+
+PICTURE = "iVBORw0KGgo" * 100_000
+"""The data of a picture of about 1 MB."""
+
+
+def test_a_text_is_kept_without_the_data_of_its_pictures() -> None:
+    text = f'<p>a</p><img alt="" src="data:image/png;base64,{PICTURE}"><p>b</p>'
+    assert fitting(text) == '<p>a</p><img alt="" src="data:"><p>b</p>'
+    assert fitting(f"<p>a</p>&lt;img src=&quot;data:image/png;base64,{PICTURE}&quot;&gt;") == (
+        "<p>a</p>&lt;img src=&quot;data:&quot;&gt;"
+    )
+    assert plain_text(fitting(text)) == plain_text(text) == "a\n\n[image]\n\nb"
+    assert (fitting(None), fitting("")) == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("\u20ac" * MOST_BYTES, "\u20ac"),
+        ("x" * (MOST_BYTES - 4) + "<a href='u'>", "x"),
+        ("x" * (MOST_BYTES - 2) + "&amp;", "x"),
+        ("a < b" + "x" * MOST_BYTES, "x"),
+    ],
+)
+def test_a_text_that_is_still_too_long_is_truncated_with_a_note(text: str, end: str) -> None:
+    assert fitting("x" * MOST_BYTES) == "x" * MOST_BYTES
+    kept = fitting(text) or ""
+    size = f"{round(len(text.encode()) / 1000)} kB"
+    assert kept.endswith(f"{end}<p>[Truncated here: the text has {size}, and deskbridge keeps 300 kB.]</p>")
+    assert len(kept.encode()) <= MOST_BYTES + 100
+    assert len(kept.encode()) > MOST_BYTES - 5000

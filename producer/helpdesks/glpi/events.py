@@ -10,10 +10,11 @@ from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from shared.errors import InvalidEvent
 from shared.events.delivery import Delivery, parse_delivery
+from shared.events.text import fitting
 from shared.notices.invalid import Invalid
 from shared.values.validation import model_faults
 
@@ -30,6 +31,10 @@ class Item(StrEnum):
     TICKET_TASK = "ticket-task"
     FOLLOWUP = "followup"
     SOLUTION = "solution"
+
+
+Content = Annotated[str | None, AfterValidator(fitting)]
+"""A rich text. GLPI sends pictures within it as data, which nobody stores: hours must not be lost for a picture."""
 
 
 class _Shape(BaseModel):
@@ -57,7 +62,7 @@ class _Member(_Shape):
 class _Ticket(_Shape):
     id: int
     name: str | None
-    content: str | None = None
+    content: Content = None
     status: _Named
     entity: _Entity
     date_mod: AwareDatetime
@@ -74,7 +79,7 @@ class _Ticket(_Shape):
 
 class _Task(_Shape):
     id: int
-    content: str | None = None
+    content: Content = None
     state: int
     duration: int
     user: _Named | None = None
@@ -89,7 +94,7 @@ class _Task(_Shape):
 class _Note(_Shape):
     id: int
     itemtype: str = Field(description="what it is about: `Ticket`, `Change` or `Problem`")
-    content: str | None = None
+    content: Content = None
     user: _Named | None = None
     date: str | None = None
     date_creation: str | None = None

@@ -15,7 +15,7 @@ import requests
 from starlette.types import Message, Scope
 
 from producer.http import connections, readiness
-from producer.http.bodies import Bodies
+from producer.http.bodies import LARGEST_BODY, MOST_LARGE, Bodies
 from producer.http.problems import Problem
 from producer.intake import app as app_module
 from producer.intake.deliveries import deliveries
@@ -140,7 +140,9 @@ def test_a_body_that_cannot_be_signed_is_not_waited_for(producer: RunningProduce
         assert client.rest().startswith(b"HTTP/1.1 401 ")
 
 
-async def _read(bodies: Bodies, source: str, pieces: list[tuple[float, bytes]]) -> int:
+async def _read(
+    bodies: Bodies, source: str, pieces: list[tuple[float, bytes]], largest: int = LARGEST_BODY
+) -> int:
     """Read a body that arrives in pieces, each after a delay; return the status."""
     scope: Scope = {"type": "http", "headers": [], "client": (source, 1)}
 
@@ -150,7 +152,7 @@ async def _read(bodies: Bodies, source: str, pieces: list[tuple[float, bytes]]) 
         return {"type": "http.request", "body": piece, "more_body": bool(pieces)}
 
     try:
-        await bodies.read(scope, receive)
+        await bodies.read(scope, receive, largest)
     except Problem as problem:
         return problem.status
     return 200
@@ -180,6 +182,23 @@ def test_of_one_address_whoever_sends_makes_no_room_for_those_who_trickle() -> N
         return await asyncio.gather(honest, *crowd)
 
     assert asyncio.run(together())[0] == 200
+
+
+@pytest.mark.promise("SEC-12")
+def test_only_some_large_bodies_are_read_at_once_and_small_ones_go_on() -> None:
+    """Of the large ones, those that fall behind most make room."""
+    most = MOST_LARGE * LARGEST_BODY
+
+    async def together() -> list[int]:
+        bodies = Bodies(seconds=60)
+        large = [(0.0, b" " * (LARGEST_BODY + 1)), *[(0.2, b" ")] * 5]
+        slow = [_read(bodies, "192.0.2.7", list(large), most) for _ in range(MOST_LARGE + 3)]
+        honest = _read(bodies, "192.0.2.1", [(0.05, b" " * 300_000)] * 6, most)
+        return await asyncio.gather(_read(bodies, "192.0.2.7", [(0.2, b"x")] * 4), honest, *slow)
+
+    small, honest, *slow = asyncio.run(together())
+    assert (small, honest) == (200, 200)
+    assert slow.count(408) >= 3
 
 
 @pytest.mark.promise("SEC-14")
