@@ -105,7 +105,10 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
             prepares=True,
         )
     )
-    locks, breaker = Locks(redis, settings.lock_lease, keeps=True, give_up=_give_up), CircuitBreaker(redis)
+    locks = Locks(
+        redis, settings.lock_lease, keeps=True, give_up=_give_up, remembers_days=settings.retention_days
+    )
+    breaker = CircuitBreaker(redis)
     limit = ConcurrencyLimit(concurrency)
     meter = Meter(limit.add)
     publisher, lookup = Publisher(settings, lambda: installation), configured_lookup(settings)

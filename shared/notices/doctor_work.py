@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shared.notices.notice import Code, Message, Plural
+from shared.notices.system_refusals import CONFIRM_DATABASE
 
 MAP = "run `deskbridge user map GLPI_USER_ID REDMINE_USER_ID`"
 
@@ -210,9 +211,12 @@ class WorkFinding(Code):
     RECOVERY_OFF = Message(
         "recovery_off", "off: deskbridge creates objects without a search in Redmine", article="KB-WORK-004"
     )
+    RECOVERY_NOT_BEGUN = Message(
+        "recovery_not_begun", "nothing is sent: {problem}", why=CONFIRM_DATABASE, article="KB-WORK-010"
+    )
     RECOVERY_ON = Message(
         "recovery_on",
         "on since {since}: deskbridge searches Redmine before each creation",
-        why="run `deskbridge restore end` after all events have been sent again",
+        why="run `deskbridge restore end` when GLPI was compared after the restore, and nothing is pending",
         article="KB-WORK-004",
     )

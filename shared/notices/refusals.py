@@ -309,6 +309,25 @@ class Refusal(Code, article=WRONG_ASKED):
     RESTORED_IN_FUTURE = Message(
         "restored_in_future", "--since {since} is in the future: enter the time of the backup"
     )
+    RECOVERY_NEEDED_BY_PENDING = Message(
+        "recovery_needed_by_pending",
+        Plural(
+            "recovery mode stays on, because {count} event is pending, and would be processed without a search in "
+            "Redmine: run this command again when it is done",
+            "recovery mode stays on, because {count} events are pending, and would be processed without a search in "
+            "Redmine: run this command again when they are done",
+        ),
+        article="KB-WORK-004",
+    )
+    RECOVERY_NEEDED_UNTIL = Message(
+        "recovery_needed_until",
+        (
+            "recovery mode stays on, because a ticket whose events GLPI has not sent again would get a second issue: "
+            "run this command after `deskbridge reconcile`, or after {until}, when the mode has been on for as long "
+            "as the backup was old. If you know that nothing is missing, add --nothing-lost"
+        ),
+        article="KB-WORK-004",
+    )
 
     # events that are sent, and samples
     EVENT_NOT_VALID = Message("event_not_valid", "{faults:; }", article="KB-HELPDESK-005")

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from shared.notices.notice import WRONG_ASKED, Code, Message, Plural
 
+CONFIRM_DATABASE = (
+    "run `deskbridge restore begin`; if the database was only moved and lacks nothing, run `deskbridge restore end "
+    "--nothing-lost`"
+)
+
 
 class SystemRefusal(Code, article=WRONG_ASKED):
     """Why a command or a process cannot do its work on this machine."""
@@ -36,6 +41,18 @@ class SystemRefusal(Code, article=WRONG_ASKED):
     SENTRY_DSN_MALFORMED = Message("sentry_dsn_malformed", "DESKBRIDGE_SENTRY_DSN is not a valid Sentry DSN")
     MONITOR_NOT_BOUND = Message(
         "monitor_not_bound", "DESKBRIDGE_MONITOR_LISTEN: cannot listen on {address} ({error})"
+    )
+    DATABASE_BEHIND = Message(
+        "database_behind",
+        "the database lacks events that deskbridge has processed: it was restored from a backup",
+        why=CONFIRM_DATABASE,
+        article="KB-WORK-010",
+    )
+    DATABASE_COPIED = Message(
+        "database_copied",
+        "the database is a copy, or was restored from a backup: PostgreSQL gave it another identity",
+        why=CONFIRM_DATABASE,
+        article="KB-WORK-010",
     )
     SECRET_KEYS_NOT_SET = Message(
         "secret_keys_not_set",

@@ -12,19 +12,22 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from redis import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 from redis.sentinel import Sentinel
 
 from shared.errors import LockBusy
 from shared.notices.faults import Fault
 from shared.process.sentinels import sentinels
 from shared.process.settings import Settings
-from shared.redis.keys import OURS, InstallationRedis, key_of
+from shared.redis.keys import OURS, InstallationRedis, is_of_another_type, key_of
+from shared.store.journal.recovery import NewestEvent
 from shared.telemetry.logs import get_logger
 
 log = get_logger("locks")
 PREFIX = f"{OURS}lock:"
 ONCE = f"{PREFIX}once:"
+NEWEST = f"{OURS}newest"
+"""Key of the newest event that any worker has processed (`NewestEvent`)."""
 WITHOUT_END = -1
 RENEWED_AFTER = 1 / 3
 """The fraction of its lease after which a lock is renewed."""
@@ -89,11 +92,15 @@ class HeldLock:
         token: random value that only the holder has.
         looked_at: when the holder last took or checked it, and so was running (monotonic seconds).
         renewed_at: when its lease last started; -inf if the lock is known to be lost.
+        remembered: the newest event that Redis remembered when the lock was taken.
+        newest: the newest event that was processed under it, which its release makes Redis remember.
     """
 
     def __init__(self, locks: Locks, name: str, token: str, taken_at: float) -> None:
         self._locks, self.name, self.token = locks, name, token
         self.looked_at = self.renewed_at = taken_at
+        self.remembered: NewestEvent | None = None
+        self.newest: NewestEvent | None = None
 
     @property
     def is_held(self) -> bool:
@@ -112,7 +119,7 @@ class HeldLock:
 
 
 # Takes each free key. With 'unless', the first key is not a lock: if it exists, no lock is taken. A key without expiry
-# is deleted, since deskbridge's keys all expire.
+# is deleted, since deskbridge's keys all expire. A last argument is the key of a value that is returned as well.
 TAKE = """
 local taken, unless = {}, ARGV[2] == 'unless' and table.remove(KEYS, 1)
 if unless and redis.call('EXISTS', unless) == 1 then return false end
@@ -124,6 +131,7 @@ for place, key in ipairs(KEYS) do
     if redis.call('PTTL', key) == -1 then redis.call('DEL', key) end
   end
 end
+if #ARGV > #KEYS + 2 then taken[#KEYS + 1] = redis.pcall('GETRANGE', ARGV[#ARGV], 0, 63) end
 return taken
 """
 
@@ -137,12 +145,23 @@ end
 return kept
 """
 
-# Deletes those keys that still contain their tokens.
+# Deletes those keys that still contain their tokens. Further arguments are a key, its value as numbers, and its
+# milliseconds to live: the value is set unless that would lower it.
 RELEASE = """
 local deleted = {}
 for place, key in ipairs(KEYS) do
   deleted[place] = 0
   if redis.pcall('GET', key) == ARGV[place] then deleted[place] = redis.call('DEL', key) end
+end
+local key, epoch, id, received, lives = unpack(ARGV, #KEYS + 1)
+if key then
+  local stored = redis.pcall('GET', key)
+  local text = type(stored) == 'string' and #stored < 64 and stored or ''
+  local before, newest = string.match(text, '^(%d+):(%d+):%d+$')
+  before, newest = tonumber(before or -1), tonumber(newest or -1)
+  if before < tonumber(epoch) or (before == tonumber(epoch) and newest <= tonumber(id)) then
+    redis.call('SET', key, epoch .. ':' .. id .. ':' .. received, 'PX', lives)
+  end
 end
 return deleted
 """
@@ -157,12 +176,20 @@ class Locks:
         keeps: whether a separate thread, started with the first lock, renews held locks: however long the work waits,
             its holder need only check the lock (`HeldLock.check`).
         give_up: called if that thread itself fails, so that all held locks will expire.
+        remembers_days: for how long Redis remembers the newest event that was processed under a lock; 0: not at all.
     """
 
     def __init__(
-        self, redis: Redis, lease: float, *, keeps: bool = False, give_up: Callable[[], None] = lambda: None
+        self,
+        redis: Redis,
+        lease: float,
+        *,
+        keeps: bool = False,
+        give_up: Callable[[], None] = lambda: None,
+        remembers_days: float = 0,
     ) -> None:
         self._redis, self.lease, self._keeps, self._give_up = redis, lease, keeps, give_up
+        self._remembers_days = remembers_days
         self._taking, self._renewing = redis.register_script(TAKE), redis.register_script(RENEW)
         self._releasing = redis.register_script(RELEASE)
         self._change = threading.Lock()
@@ -212,6 +239,23 @@ class Locks:
         drop_endless(self._redis, key)
         return False
 
+    def newest(self) -> NewestEvent | None:
+        """Return the newest event that any worker has processed, or None if Redis remembers none.
+
+        Raises:
+            RedisError: if a call to Redis fails.
+        """
+        try:
+            return _newest(self._redis.getrange(key_of(self._redis, NEWEST), 0, 63))
+        except ResponseError as error:
+            if not is_of_another_type(error):
+                raise
+            return None
+
+    def forget_newest(self) -> None:
+        """Let Redis remember nothing: a person knows this database."""
+        self._redis.delete(key_of(self._redis, NEWEST))
+
     def publish_progress(self, name: str, progress: Mapping[str, Any] | None) -> None:
         """Publish the progress of the work under a lock for all processes; None removes it when the work ends.
 
@@ -260,16 +304,20 @@ class Locks:
         at = time.monotonic()
         asked = [HeldLock(self, name, uuid.uuid4().hex, at) for name in names]
         keys, how = ([unless], "unless") if unless else ([], "at all events")
+        also = [key_of(self._redis, NEWEST)] if self._remembers_days else []
+        tokens = [one.token for one in asked]
         try:
-            taken = self._taking(
-                keys=[*keys, *self._keys(asked)], args=[self._lease_ms, how, *(one.token for one in asked)]
-            )
+            taken = self._taking(keys=[*keys, *self._keys(asked)], args=[self._lease_ms, how, *tokens, *also])
         except RedisError:
             with suppress(RedisError):
                 self._give_back(asked)
             raise
         if taken is None:
             return None
+        if also:
+            *taken, stored = taken
+            for one in asked:
+                one.remembered = _newest(stored)
         found = [
             one if is_taken else LockBusy(Fault.LOCK_HELD(name=one.name))
             for one, is_taken in zip(asked, taken, strict=True)
@@ -301,7 +349,15 @@ class Locks:
 
     def _give_back(self, held: Sequence[HeldLock]) -> Sequence[int]:
         """Delete those locks that this process still holds; return for each whether it was deleted."""
-        deleted: Sequence[int] = self._releasing(keys=self._keys(held), args=[one.token for one in held])
+        tokens, newest = (
+            [one.token for one in held],
+            max((one.newest for one in held if one.newest), default=None),
+        )
+        also: list[str | int] = []
+        if newest and self._remembers_days:
+            lives = round(self._remembers_days * 86_400_000)
+            also = [key_of(self._redis, NEWEST), newest.epoch, newest.event_id, newest.received_us, lives]
+        deleted: Sequence[int] = self._releasing(keys=self._keys(held), args=[*tokens, *also])
         return deleted
 
     @contextmanager
@@ -326,3 +382,9 @@ class Locks:
     def _keys(self, held: Sequence[HeldLock]) -> list[str]:
         prefix = key_of(self._redis, PREFIX)
         return [prefix + one.name for one in held]
+
+
+def _newest(stored: object) -> NewestEvent | None:
+    """Return the event that a stored value names, or None if no worker can have written the value."""
+    text = stored.decode("ascii", "replace") if isinstance(stored, bytes) else stored
+    return NewestEvent.read(text) if isinstance(text, str) else None

@@ -5,16 +5,24 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.backfill import recovery
 from producer.admin.review.held import decide
+from shared.errors import SettingsError
+from shared.helpdesk.reconciliation import reconcile
 from shared.notices.kinds import Kind
-from shared.store.tables.ledger import LedgerRow
+from shared.notices.refusals import Refusal
+from shared.store.tables.journal import RecoveryMode, TraceStep
+from shared.store.tables.ledger import LEDGERS, LedgerRow
+from shared.store.tables.types import moment
 from shared.tracker.answers import Answer
 from tests.support.bridge import Bridge
 from tests.support.calls import Call, around_calls
@@ -119,6 +127,7 @@ def test_without_recover_it_would_be_created_again(bridge: Bridge, stand_in: Sta
     saved = backup()
     assert bridge.forward(task_event()) == ["done"]
     saved.restore(recover=False)
+    bridge.redis.flushall()
     assert bridge.forward(task_event()) == ["done"]
     assert len(ours(stand_in)) == 2, "this is what `restore begin` is for"
 
@@ -319,9 +328,92 @@ def test_recovery_is_begun_once_looks_only_further_back_and_ends(bridge: Bridge)
     assert again.since <= first.since
     earlier = recovery.begin(bridge.store, RETENTION, first.since - recovery.MARGIN)
     assert (earlier.since, earlier.began_at) == (first.since - recovery.MARGIN, first.began_at)
-    assert recovery.end(bridge.store)
+    assert recovery.end(bridge.store, nothing_lost=True)
     assert recovery.end(bridge.store) is None
     assert recovery.status(bridge.store) is None
+
+
+def test_what_arrives_before_the_restore_is_known_does_not_make_the_backup_younger(bridge: Bridge) -> None:
+    """GLPI's events are accepted at once, days before somebody runs `restore begin`."""
+    bridge.forward(task_event())
+    days = 3 * 86400
+    with bridge.store.database.transaction() as session:
+        for model in LEDGERS:
+            session.execute(update(model).values(changed_at=moment(-days)))
+        session.execute(update(TraceStep).values(at=moment(-days)))
+    bridge.receive(task_event(1))
+    begun = recovery.begin(bridge.store, RETENTION)
+    assert begun.began_at - begun.since >= timedelta(days=4) - timedelta(minutes=1)
+
+
+class TestEnd:
+    """Recovery mode stays on until a ticket that was not sent again cannot have an issue that is unknown."""
+
+    def begun(self, bridge: Bridge, days: float) -> None:
+        """Begin recovery mode with a backup of this age."""
+        with bridge.store.transaction() as tx:
+            backup_at = tx.now() - timedelta(days=days)
+        recovery.begin(bridge.store, RETENTION, backup_at)
+
+    def on_for(self, bridge: Bridge, days: float) -> None:
+        with bridge.store.database.transaction() as session:
+            mode = session.get(RecoveryMode, 1)
+            assert mode is not None
+            assert mode.backup_at is not None
+            ago = timedelta(days=days)
+            mode.began_at, mode.backup_at = mode.began_at - ago, mode.backup_at - ago
+
+    def refused(self, bridge: Bridge) -> str:
+        with pytest.raises(SettingsError) as error:
+            recovery.end(bridge.store)
+        assert recovery.status(bridge.store), "the mode is still on"
+        return str(error.value.notice.code)
+
+    def test_a_ticket_that_was_not_sent_again_gets_no_second_issue(
+        self, bridge: Bridge, stand_in: StandIn, backup: Save
+    ) -> None:
+        saved = backup()
+        bridge.forward(task_event(0, of_ticket=ticket(2), of_task=task(2)), ticket_id=2)
+        saved.restore(recover=False)
+        self.begun(bridge, 2)
+        assert self.refused(bridge) == Refusal.RECOVERY_NEEDED_UNTIL
+        later = task_event(1, of_ticket=ticket(2), of_task=task(22, content="weeks later"))
+        bridge.forward(later, ticket_id=2)
+        assert len(ours(stand_in)) == 1
+
+    def test_it_ends_once_it_was_on_for_as_long_as_the_backup_was_old(self, bridge: Bridge) -> None:
+        self.begun(bridge, 2)
+        self.on_for(bridge, 1.9)
+        assert self.refused(bridge) == Refusal.RECOVERY_NEEDED_UNTIL
+        self.on_for(bridge, 0.2)
+        assert recovery.end(bridge.store)
+
+    def test_it_ends_once_the_help_desk_was_compared_over_that_time(self, bridge: Bridge) -> None:
+        helpdesk = SimpleNamespace(changed_since=lambda _since: iter(()))
+        self.begun(bridge, 2)
+        with bridge.store.transaction() as tx:
+            yesterday = tx.now() - timedelta(days=1)
+        reconcile(bridge.store, helpdesk, yesterday)
+        assert self.refused(bridge) == Refusal.RECOVERY_NEEDED_UNTIL, "the first day was not compared"
+        reconcile(bridge.store, helpdesk, None)
+        assert recovery.end(bridge.store)
+
+    def test_a_comparison_before_the_restore_does_not_count(self, bridge: Bridge) -> None:
+        reconcile(bridge.store, SimpleNamespace(changed_since=lambda _since: iter(())), None)
+        self.begun(bridge, 2)
+        assert self.refused(bridge) == Refusal.RECOVERY_NEEDED_UNTIL
+
+    def test_what_is_pending_is_processed_first(self, bridge: Bridge) -> None:
+        self.begun(bridge, 0)
+        bridge.receive(task_event())
+        assert self.refused(bridge) == Refusal.RECOVERY_NEEDED_BY_PENDING
+        bridge.sync()
+        assert recovery.end(bridge.store)
+
+    def test_a_person_who_knows_may_end_it(self, bridge: Bridge) -> None:
+        self.begun(bridge, 2)
+        assert recovery.end(bridge.store, nothing_lost=True)
+        assert recovery.status(bridge.store) is None
 
 
 def test_with_nothing_known_it_looks_back_over_the_whole_retention(bridge: Bridge) -> None:

@@ -121,7 +121,7 @@ class Bridge:
         self.service = SyncService(
             self.store,
             self.settings,
-            Locks(self.redis, self.settings.lock_lease),
+            Locks(self.redis, self.settings.lock_lease, remembers_days=self.settings.retention_days),
             self.breaker,
             self.connect,
             self._notify,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import zip_longest
 
+from shared.errors import SettingsError
 from shared.events.attachments import shown_documents
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event
@@ -15,6 +16,7 @@ from shared.events.snapshots import LARGEST_TICKET, HelpdeskUser, Ticket, docume
 from shared.notices.kinds import Kind, RowId
 from shared.notices.reasons import Reason
 from shared.notices.steps import What
+from shared.redis.locks import HeldLock
 from shared.store.configuration.mappings import ProjectMapping
 from shared.store.configuration.matching import Match, nobody, who
 from shared.store.journal.deletions import DeletionState
@@ -62,6 +64,7 @@ class Work:
         is_complete: whether these are all due events; if not, older ones were not loaded.
         is_deleted: whether the help desk has deleted the ticket, so that nothing is sent for it.
         plan: what to do with the events of ticket tasks, follow-ups, solutions and documents.
+        newest: id and time of receipt of the last event that arrived.
     """
 
     events: list[Pending]
@@ -79,6 +82,7 @@ class Work:
     is_complete: bool = True
     is_deleted: bool = False
     plan: Plan = field(default_factory=Plan)
+    newest: tuple[int, datetime] | None = None
 
     @property
     def task_events(self) -> list[Pending]:
@@ -117,6 +121,19 @@ class Work:
 
 
 Loaded = Work | Incomplete | TooManyEvents | None
+
+
+def confirmed_epoch(tx: Transaction, locks: Collection[HeldLock], retention_days: float) -> int:
+    """Return the database's epoch, if it has what Redis remembered when the locks were taken.
+
+    Raises:
+        SettingsError: if the database may lack what was sent to the tracker.
+    """
+    remembered = max((one.remembered for one in locks if one.remembered), default=None)
+    standing = tx.recovery.standing(remembered, retention_days)
+    if standing.doubt:
+        raise SettingsError(standing.doubt)
+    return standing.epoch
 
 
 def load(
@@ -342,6 +359,7 @@ def _works(
             is_complete=one.due.is_complete,
             is_deleted=ticket_id in deleted,
             plan=plans[ticket_id],
+            newest=one.due.newest,
         )
         for ticket_id, one in read.items()
     }

@@ -13,6 +13,7 @@ from shared.notices.kinds import Kind, RowId
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason, Would
 from shared.redis.locks import HeldLock
+from shared.store.journal.recovery import NewestEvent
 from shared.store.transaction import Transaction
 from shared.telemetry.logs import get_logger
 from shared.templating.operations import Operation
@@ -27,7 +28,7 @@ from worker.ticket.fields import give_fields
 from worker.ticket.finish import EventFinisher
 from worker.ticket.gone import ISSUE_MAY_BE_GONE, issue_gone
 from worker.ticket.impersonation import Sender
-from worker.ticket.load import Incomplete, Loaded, TooManyEvents, Work, load
+from worker.ticket.load import Incomplete, Loaded, TooManyEvents, Work, confirmed_epoch, load
 from worker.ticket.log_context import bind_event_fields
 from worker.ticket.plan import Pending, Plan
 from worker.ticket.requests import IssueCreation, TimeEntryCreation, logged
@@ -166,8 +167,13 @@ class Load(DbOp[tuple[TicketContext, Loaded]]):
     def execute_many(
         cls, tx: Transaction, operations: Sequence[Self]
     ) -> Sequence[tuple[TicketContext, Loaded]]:
-        """Load several tickets, in as many statements as for one."""
+        """Load several tickets, in as many statements as for one.
+
+        Raises:
+            SettingsError: if the database may lack what was sent to the tracker, or has no usable settings.
+        """
         using, settings = operations[0].using, operations[0].using.settings
+        epoch = confirmed_epoch(tx, [one.lock for one in operations], settings.retention_days)
         config, tracker = using.connect(tx)
         basis = tx.configs.basis
         known = using.settings_cache.as_of(basis)
@@ -181,6 +187,7 @@ class Load(DbOp[tuple[TicketContext, Loaded]]):
                 using, one.ticket_id, config, tracker, one.lock, templates, cached=known, basis=basis
             )
             if isinstance(work, Work):
+                one.lock.newest = NewestEvent.of(epoch, *work.newest) if work.newest else None
                 ctx.people.update(work.people)
                 ctx.members.update(work.members)
             found.append((ctx, work))

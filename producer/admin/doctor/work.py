@@ -20,6 +20,7 @@ from shared.notices.reasons import Reason
 from shared.notices.refusals import Refusal
 from shared.notices.system_refusals import SystemRefusal
 from shared.redis.circuit_breaker import CircuitBreaker
+from shared.redis.installation import doubt_of_database
 from shared.store.tables.journal import EventState
 
 NOT_SET_UP = (
@@ -232,10 +233,13 @@ def fields(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.WORK, {"recovery": "KB-WORK-004"}, glance=QuickCheckMode.OWN_WORDS)
 def recovery(installation: Installation) -> Iterator[CheckResult]:
-    """Check that recovery mode was not left on after a restore."""
+    """Check that the database is no restored one without recovery mode, and that the mode was not left on."""
+    doubt = doubt_of_database(installation.store, installation.redis, installation.settings.retention_days)
     with installation.store.transaction() as tx:
         mode = tx.recovery.get()
-    if mode is None:
+    if doubt:
+        yield failure("recovery", WorkFinding.RECOVERY_NOT_BEGUN(problem=doubt))
+    elif mode is None:
         yield ok("recovery", WorkFinding.RECOVERY_OFF())
     else:
         yield warning("recovery", WorkFinding.RECOVERY_ON(since=f"{mode.began_at:%Y-%m-%d %H:%M} UTC"))

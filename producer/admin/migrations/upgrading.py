@@ -18,6 +18,7 @@ from sqlalchemy.exc import OperationalError
 
 from shared.errors import SettingsError
 from shared.notices.system_refusals import SystemRefusal
+from shared.store.journal.installations import note_identity
 from shared.store.tables.database import Database, is_held_by_others
 from shared.store.tables.schema import revision_of
 
@@ -62,7 +63,9 @@ def upgrade(database: Database, *, tries: int = TRIES) -> tuple[str | None, str]
         command.upgrade(config, "head")
         return before, revision_of(connection) or ""
 
-    return run_with_lock_timeout(database, run, tries=tries)
+    revisions = run_with_lock_timeout(database, run, tries=tries)
+    note_identity(database)
+    return revisions
 
 
 def run_with_lock_timeout(database: Database, change: Callable[[Connection], T], *, tries: int = TRIES) -> T:

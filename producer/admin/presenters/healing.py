@@ -23,6 +23,8 @@ OURS = frozenset(
         Refusal.API_KEY_NOT_STORED,
         Refusal.API_KEY_NOT_OPENED,
         SystemRefusal.SECRET_KEYS_NOT_SET,
+        SystemRefusal.DATABASE_BEHIND,
+        SystemRefusal.DATABASE_COPIED,
     }
 )
 """Causes in deskbridge's own settings: a tracker that works does not end them."""

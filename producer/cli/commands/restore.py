@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Since = Annotated[
     str | None,
     moment_option(
-        "Time of the backup, with time zone. Default: one day before the newest row in the database."
+        "Time of the backup, with time zone. Default: one day before the last work of a worker in the database."
     ),
 ]
 
@@ -29,15 +29,22 @@ Since = Annotated[
 def begin(since: Since = None, as_json: Json = False) -> None:
     """Turn on recovery mode after a restore.
 
-    Run this command before you start the first worker. In recovery mode, deskbridge looks in Redmine before creating
-    anything. It finds what it created after the backup, even if GLPI sends its events again. Recovery mode lasts until
-    `deskbridge restore end`.
+    Run this command before you start the first worker. Until then, workers that notice the restore send nothing. In
+    recovery mode, deskbridge looks in Redmine before creating anything. It finds what it created after the backup, even
+    if GLPI sends its events again. Recovery mode lasts until `deskbridge restore end`.
     """
     from producer.admin.backfill import recovery
 
     moment = zoned(since)
     with open_services() as services:
+        seconds = recovery.seconds_since_worker(services.redis)
         found = recovery.begin(services.store, services.settings.retention_days, moment)
+        recovery.forget_newest(services.redis)
+    if seconds is not None:
+        warn(
+            f"a worker was running {seconds:.0f} seconds ago: stop all workers before you restore. Unless it noticed "
+            "the restore, it may have created duplicates"
+        )
     if as_json:
         print_json(_as_json(found, is_on=True))
         return
@@ -46,26 +53,40 @@ def begin(since: Since = None, as_json: Json = False) -> None:
         f"created since {found.since:%Y-%m-%d %H:%M} UTC.",
         "1. Start the producer, and let GLPI send its events again.",
         "2. Start the workers, and look at `deskbridge hold list`.",
-        "3. When everything is sent, run `deskbridge restore end`.",
+        "3. Run `deskbridge reconcile`, which finds what GLPI has not sent again.",
+        "4. When nothing is pending, run `deskbridge restore end`.",
     )
 
 
-@command(RESTORE, "end", "deskbridge restore end")
-def end(as_json: Json = False) -> None:
+@command(RESTORE, "end", "deskbridge restore end", "deskbridge restore end --nothing-lost")
+def end(
+    nothing_lost: Annotated[
+        bool,
+        typer.Option(
+            "--nothing-lost",
+            help="The database lacks nothing, for example because it was only moved: end or skip recovery mode now.",
+        ),
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """Turn off recovery mode.
 
-    Run this command when GLPI has sent its events again and none is pending. deskbridge then creates without looking in
-    Redmine first.
+    Run this command when no event is pending. Before it, compare GLPI with `deskbridge reconcile`, or let recovery mode
+    stay on for as long as the backup was old. deskbridge then creates without looking in Redmine first.
     """
     from producer.admin.backfill import recovery
 
     with open_services() as services:
-        found = recovery.end(services.store)
+        found = recovery.end(services.store, nothing_lost=nothing_lost)
+        if nothing_lost:
+            recovery.forget_newest(services.redis)
     if as_json:
         print_json(_as_json(found, is_on=False))
         return
     if found is None:
-        say("Recovery mode was already off.")
+        say(
+            "Recovery mode was already off.", *(["This database counts as complete."] if nothing_lost else [])
+        )
         return
     if found.pending:
         waiting = "event is" if found.pending == 1 else "events are"
@@ -90,7 +111,7 @@ def recover(
     if ends and since:
         raise WrongUsage("--end cannot be used with --since")
     if ends:
-        end(as_json)
+        end(as_json=as_json)
     else:
         begin(since, as_json)
 

@@ -62,11 +62,18 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class DueEvents:
-    """A ticket's due events, oldest first, whether they are complete, and when they were read (database clock)."""
+    """A ticket's due events, oldest first.
+
+    Attributes:
+        is_complete: whether these are all of them.
+        now: when they were read (database clock).
+        newest: id and time of receipt of the last event that arrived.
+    """
 
     rows: list[Due]
     is_complete: bool
     now: datetime | None = None
+    newest: tuple[int, datetime] | None = None
 
 
 def is_due() -> ColumnElement[bool]:
@@ -178,7 +185,10 @@ def due_events(found: Sequence[Any], *, few: bool = False) -> DueEvents:
     if not found:
         return DueEvents(rows, is_complete=True)
     is_left_out = few and any(row.size > _largest(few=few) for row in found)
-    return DueEvents(rows, is_complete=found[0].of_all == len(found) and not is_left_out, now=found[0].now)
+    is_complete = found[0].of_all == len(found) and not is_left_out
+    last = max(found, key=lambda row: row.id)
+    newest = None if last.received_at is None else (last.id, last.received_at)
+    return DueEvents(rows, is_complete=is_complete, now=found[0].now, newest=newest)
 
 
 def _largest(*, few: bool) -> int:

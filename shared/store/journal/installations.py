@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 
-from shared.store.tables.database import ONLY_READS, Database
+from shared.store.tables.database import IDENTITY, ONLY_READS, Database
 from shared.store.tables.journal import InstallationRecord
 from shared.store.tables.types import insert_for
 
@@ -24,7 +24,17 @@ def installation_id(database: Database) -> str:
     with database.engine.connect().execution_options(**{ONLY_READS: True}) as connection:
         if (found := connection.scalar(asked)) is not None:
             return found
-    made = {"id": THE_ROW, "name": uuid4().hex[:DIGITS]}
     with database.transaction() as session:
+        identity = session.connection().info.get(IDENTITY)
+        made = {"id": THE_ROW, "name": uuid4().hex[:DIGITS], "database": identity}
         session.execute(insert_for(session)(InstallationRecord).values(made).on_conflict_do_nothing())
         return session.execute(asked).scalar_one()
+
+
+def note_identity(database: Database) -> None:
+    """Record which database the installation began in; a recorded identity never changes here."""
+    with database.transaction() as session:
+        identity = session.connection().info.get(IDENTITY)
+        session.execute(
+            update(InstallationRecord).where(InstallationRecord.database.is_(None)).values(database=identity)
+        )

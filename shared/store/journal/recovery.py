@@ -1,22 +1,82 @@
-"""Recovery mode: a backup was restored, so the tracker is searched before anything is created (SPEC 1.5)."""
+"""After a restored backup: the database is recognised, and recovery mode searches the tracker (SPEC 1.5)."""
 
 from __future__ import annotations
 
-from datetime import datetime
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Self
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import bindparam, delete, func, literal, select, update
 from sqlalchemy.orm import Session
 
-from shared.store.tables.journal import JournalEvent, RecoveryMode, TraceStep
+from shared.notices.notice import Notice
+from shared.notices.system_refusals import SystemRefusal
+from shared.store.tables.database import IDENTITY
+from shared.store.tables.journal import InstallationRecord, JournalEvent, RecoveryMode, TraceStep
 from shared.store.tables.ledger import LEDGERS
-from shared.store.tables.types import clock, insert_for
+from shared.store.tables.prepared import execute_prepared
+from shared.store.tables.types import Key, clock, insert_for, moment
 
 THE_ROW = 1
-SIGNS_OF_LIFE = (
-    JournalEvent.received_at,
-    *(model.changed_at for model in LEDGERS),
-    TraceStep.at,
+SIGNS_OF_LIFE = (*(model.changed_at for model in LEDGERS), TraceStep.at)
+"""What workers write: events that arrive after the restore, before anybody says so, are no sign of the backup's age."""
+
+STORED = re.compile(r"(\d{1,15}):(\d{1,15}):(\d{1,18})", re.ASCII)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+STANDING = select(
+    InstallationRecord.epoch,
+    InstallationRecord.database,
+    moment().label("now"),
+    select(JournalEvent.received_at)
+    .where(JournalEvent.id == bindparam("event_id", type_=Key))
+    .scalar_subquery()
+    .label("received_at"),
 )
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class NewestEvent:
+    """The newest event that a worker has processed, as Redis remembers it; a restored database does not have it.
+
+    Attributes:
+        epoch: when a person last confirmed the database (`InstallationRecord.epoch`); 0: never.
+        event_id: its id in the journal, which a restored database gives to another event.
+        received_us: when it arrived, by the database's clock (microseconds), which therefore differs.
+    """
+
+    epoch: int
+    event_id: int
+    received_us: int
+
+    @classmethod
+    def of(cls, epoch: int, event_id: int, received_at: datetime) -> Self:
+        """Return the event of a journal row."""
+        return cls(epoch, event_id, (received_at - EPOCH) // MICROSECOND)
+
+    @classmethod
+    def read(cls, stored: str | None) -> Self | None:
+        """Return what `told` wrote, or None if the text is another."""
+        parts = STORED.fullmatch(stored or "")
+        return cls(*map(int, parts.groups())) if parts else None
+
+    def told(self) -> str:
+        """Return a text that `read` reads."""
+        return f"{self.epoch}:{self.event_id}:{self.received_us}"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Whether the database is complete, as far as that can be known.
+
+    Attributes:
+        epoch: when a person last confirmed the database; 0: never.
+        doubt: why it may lack what was sent to the tracker, so that nothing may be sent; None if nothing is known.
+    """
+
+    epoch: int = 0
+    doubt: Notice | None = None
 
 
 class Recovery:
@@ -29,15 +89,19 @@ class Recovery:
         """Return the mode, or None if it is off."""
         return self._session.get(RecoveryMode, THE_ROW)
 
-    def begin(self, since: datetime) -> None:
-        """Switch the mode on; if it is on already, `since` can only move further back."""
-        values = {"since": since, "began_at": clock()}
+    def begin(self, since: datetime, backup_at: datetime) -> None:
+        """Switch the mode on; if it is on already, `since` and `backup_at` can only move further back.
+
+        Args:
+            since: how far the searches go back.
+            backup_at: when the backup was made.
+        """
+        row = {"id": THE_ROW, "since": since, "began_at": clock(), "backup_at": backup_at}
+        further = {"since": since, "backup_at": backup_at}
         self._session.execute(
             insert_for(self._session)(RecoveryMode)
-            .values(id=THE_ROW, **values)
-            .on_conflict_do_update(
-                index_elements=["id"], set_={"since": since}, where=RecoveryMode.since > since
-            )
+            .values(row)
+            .on_conflict_do_update(index_elements=["id"], set_=further, where=RecoveryMode.since > since)
         )
 
     def end(self) -> bool:
@@ -46,6 +110,41 @@ class Recovery:
         return self._session.scalar(gone) is not None
 
     def last_activity(self) -> datetime | None:
-        """Return the newest time in this database, or None; the backup it was restored from is no older than that."""
+        """Return when a worker last changed this database, or None; the backup it was restored from is no older."""
         moments = [self._session.scalar(select(func.max(column))) for column in SIGNS_OF_LIFE]
         return max((moment for moment in moments if moment is not None), default=None)
+
+    def standing(self, newest: NewestEvent | None, retention_days: float) -> Standing:
+        """Compare the database with its own identity, and with the newest event that Redis remembers.
+
+        A promoted standby has the same identity and events. An event that is past its retention may be pruned.
+
+        Args:
+            newest: that event; None if Redis has none, because it was emptied, or because nothing was sent for long.
+            retention_days: how long the journal keeps events.
+        """
+        rows = execute_prepared(self._session, STANDING, {"event_id": newest.event_id if newest else 0})
+        if not rows:
+            return Standing()
+        epoch, database, now, received_at = rows[0]
+        identity = self._session.connection().info.get(IDENTITY)
+        doubt = None
+        if None not in (database, identity) and database != identity:
+            doubt = SystemRefusal.DATABASE_COPIED()
+        if newest is not None and newest.epoch > (epoch or 0):
+            doubt = SystemRefusal.DATABASE_BEHIND()
+        if newest is not None and newest.epoch == (epoch or 0):
+            pruned_before = NewestEvent.of(newest.epoch, 0, now - timedelta(days=retention_days)).received_us
+            is_same = received_at and NewestEvent.of(newest.epoch, newest.event_id, received_at) == newest
+            if not is_same and (received_at or newest.received_us > pruned_before):
+                doubt = SystemRefusal.DATABASE_BEHIND()
+        return Standing(epoch or 0, doubt)
+
+    def confirm(self, now: datetime) -> None:
+        """Record that a person knows this database: its identity, and an epoch from which Redis counts anew."""
+        identity = self._session.connection().info.get(IDENTITY)
+        values = {
+            "epoch": int(now.timestamp()),
+            "database": literal(identity, InstallationRecord.database.type),
+        }
+        self._session.execute(update(InstallationRecord).values(values))

@@ -146,6 +146,12 @@ LONGEST_WORDS = 200
 OF_ITSELF = ("08", "25", "28", "53", "57", "58")
 """Prefixes of PostgreSQL's codes for errors of the server, not of a statement's data."""
 
+IDENTITY = "identity"
+"""Key in a connection's info: which database it leads to, as `Database.identity_of` says."""
+
+SYSTEM = "SELECT system_identifier FROM pg_control_system()"
+THIS_DATABASE = "SELECT oid FROM pg_database WHERE datname = current_database()"
+
 OVERFLOW = 4
 """Maximum connections beyond the pool: a server allows a hundred for all processes."""
 
@@ -288,6 +294,7 @@ def _engine(url: str, pool_size: int) -> Engine:
             connect_args={"connect_timeout": 5, "application_name": "deskbridge", **SILENT},
         )
         event.listen(engine, "connect", _limit_waits)
+        event.listen(engine, "connect", _note_identity)
         event.listen(engine, "checkin", _note_use)
         event.listen(engine, "checkout", _ping_after_idling)
         event.listen(engine, "handle_error", _end_session)
@@ -317,6 +324,22 @@ def _limit_waits(connection: Any, _record: ConnectionPoolEntry) -> None:
             (f"{round(IDLE_IN_TRANSACTION_S * 1000)}", f"{round(LOCK_WAIT_S * 1000)}"),
         )
     connection.commit()
+
+
+def _note_identity(connection: Any, record: ConnectionPoolEntry) -> None:
+    """Note which server and database this is; a service provider may hide the server's identity."""
+    parts = []
+    for statement in (SYSTEM, THIS_DATABASE):
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(statement)
+                parts.append(str(cursor.fetchone()[0]))
+            connection.commit()
+        except Exception as error:
+            if connection.closed:
+                raise DisconnectionError from error
+            connection.rollback()
+    record.info[IDENTITY] = "/".join(parts)
 
 
 def _note_use(_connection: Any, record: ConnectionPoolEntry) -> None:

@@ -184,6 +184,7 @@ class RecoveryMode(Base):
 
     Attributes:
         since: how far back the searches go; objects that deskbridge created and this database lacks are newer.
+        backup_at: when the backup was made: the newest activity in it, or the time that a person named.
     """
 
     __tablename__ = "recovery"
@@ -191,6 +192,7 @@ class RecoveryMode(Base):
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     since: Mapped[datetime]
     began_at: Mapped[datetime]
+    backup_at: Mapped[datetime | None]
 
 
 class ProducerSign(Base):
@@ -210,9 +212,16 @@ class ProducerSign(Base):
 
 
 class InstallationRecord(Base):
-    """The single row with the installation's id, which marks its data outside this database."""
+    """The single row with the installation's id, which marks its data outside this database.
+
+    Attributes:
+        epoch: when a person last confirmed this database after a restore (seconds); NULL: never.
+        database: the database's own identity at that time, or at its first start; NULL if it has none.
+    """
 
     __tablename__ = "installation"
 
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     name: Mapped[str] = mapped_column(String(32))
+    epoch: Mapped[int | None]
+    database: Mapped[str | None] = mapped_column(Text)

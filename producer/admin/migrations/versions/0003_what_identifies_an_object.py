@@ -1,4 +1,4 @@
-"""What identifies an object on the tracker beside its text, and events of notes and documents that were changed."""
+"""What identifies an object on the tracker beside its text, a database after a restore; changed notes and documents."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ OF_ADDITION = "task_id IS NULL AND key ~ ('^' || split_part(event, '.', 1) || ':
 KEY_BEFORE = f"CASE WHEN event IN ({ADDITIONS}) THEN {OF_ADDITION} ELSE {OF_TICKET} END"
 KEY_AFTER = f"CASE WHEN event ~ '^(followup|solution|document)[.]' THEN {OF_ADDITION} ELSE {OF_TICKET} END"
 """The condition for a row's key: a producer's database account can only add consistent rows."""
+NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 LEDGERS = ("ticket_issue_link", "task_time_link", "note_link", "document_link")
 
 
@@ -26,11 +27,11 @@ def upgrade() -> None:
     """Apply this revision."""
     _check_key(KEY_AFTER)
     for table in LEDGERS:
-        op.add_column(
-            table,
-            sa.Column("newest_before", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
-        )
+        op.add_column(table, sa.Column("newest_before", NUMBER, nullable=True))
         op.add_column(table, sa.Column("created_on", sa.DateTime(timezone=True), nullable=True))
+    op.add_column("installation", sa.Column("epoch", NUMBER, nullable=True))
+    op.add_column("installation", sa.Column("database", sa.Text(), nullable=True))
+    op.add_column("recovery", sa.Column("backup_at", sa.DateTime(timezone=True), nullable=True))
 
 
 def downgrade() -> None:
@@ -39,6 +40,9 @@ def downgrade() -> None:
         is_new = f"event ~ '^(followup|solution|document)[.]' AND event NOT IN ({ADDITIONS})"
         op.execute(f"DELETE FROM journal WHERE {is_new}")  # noqa: S608 - our own names
     _check_key(KEY_BEFORE)
+    op.drop_column("recovery", "backup_at")
+    op.drop_column("installation", "database")
+    op.drop_column("installation", "epoch")
     for table in LEDGERS:
         op.drop_column(table, "created_on")
         op.drop_column(table, "newest_before")
