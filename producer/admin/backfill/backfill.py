@@ -20,6 +20,7 @@ from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
 from shared.notices.refusals import Refusal
 from shared.store.configuration.mappings import MappingKind, ProjectMapping
+from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.values.ids import read_id
 
@@ -65,6 +66,22 @@ class NotImported(BridgeError):
 
 
 @dataclass(frozen=True, slots=True)
+class Exported:
+    """The result of an export.
+
+    Attributes:
+        rows: number of mappings and links written.
+        undecided: creations that are claimed, in doubt or on hold, which are left out.
+        pending, failed: events that only this installation has, and whose work is not done.
+    """
+
+    rows: int
+    undecided: int
+    pending: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
 class Imported:
     """The result of an import.
 
@@ -102,15 +119,12 @@ class Line:
         return self.values["ticket_id"] or self.id
 
 
-def export_links(store: Store, out: TextIO) -> tuple[int, int]:
+def export_links(store: Store, out: TextIO) -> Exported:
     """Write every project mapping and every link.
 
     Args:
         store: the database.
         out: the file to write.
-
-    Returns:
-        The number of lines written, and of undecided rows (claimed, in doubt, on hold), which are left out.
     """
     written = csv.DictWriter(out, COLUMNS, restval="", extrasaction="raise")
     written.writeheader()
@@ -133,7 +147,8 @@ def export_links(store: Store, out: TextIO) -> tuple[int, int]:
             for row in tx.ledger(kind).linked():
                 count, undecided = count + 1, undecided - 1
                 written.writerow({**_cells(kind, row), "tracker": config.base_url})
-    return count, undecided
+        states = {state: tx.journal.count(state) for state in (EventState.PENDING, EventState.FAILED)}
+    return Exported(count, undecided, states[EventState.PENDING], states[EventState.FAILED])
 
 
 def import_links(services: Services, text: Iterable[str], *, same_tracker: bool = False) -> Imported:

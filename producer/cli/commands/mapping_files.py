@@ -36,19 +36,28 @@ def export(
     """Export mappings and links as CSV.
 
     The file contains the mappings of GLPI projects and entities, and the links of tickets, tasks, follow-ups, solutions
-    and documents. It does not contain creations in doubt or on hold. Resolve them first.
+    and documents. It contains no events, and no creations in doubt or on hold: the command warns of them. It contains
+    no settings, user mappings or templates either.
     """
     from producer.admin.backfill.backfill import export_links
 
     with open_services() as services:
         if str(file) == "-":
-            written, undecided = export_links(services.store, sys.stdout)
+            done = export_links(services.store, sys.stdout)
         else:
             with file.open("w", encoding="utf-8", newline="") as out:
-                written, undecided = export_links(services.store, out)
-    console(stderr=True).print(f"{count(written, 'row')} written.", style="dim")
-    if undecided:
-        warn(f"{count(undecided, 'creation')} in doubt or on hold not written (see `deskbridge hold list`)")
+                done = export_links(services.store, out)
+    console(stderr=True).print(f"{count(done.rows, 'row')} written.", style="dim")
+    if done.undecided:
+        warn(
+            f"{count(done.undecided, 'creation')} in doubt or on hold not written (see `deskbridge hold list`)"
+        )
+    for state, number in ("pending", done.pending), ("failed", done.failed):
+        if number:
+            warn(
+                f"{count(number, 'event')} {state}: another installation will not have them (`deskbridge event list "
+                f"--state {state}`)"
+            )
 
 
 @command(

@@ -11,7 +11,9 @@ import pytest
 from shared.notices.kinds import Kind
 from shared.notices.notice import written
 from shared.store.configuration.mappings import MappingKind, ProjectMapping
+from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState
+from tests.support.events import task_event
 from tests.unit.cli.conftest import Shell
 from tests.unit.cli.test_held import claim
 
@@ -145,3 +147,13 @@ def test_links_of_another_tracker_are_refused_unless_it_is_the_same(shell: Shell
     shell.do("mapping", "import", str(file), "--same-tracker")
     with shell.store.transaction() as tx:
         assert tx.mappings.get(MappingKind.PROJECT, 12) == ProjectMapping(MappingKind.PROJECT, 12, 4, 7)
+
+
+def test_an_export_names_what_another_installation_will_not_have(shell: Shell) -> None:
+    shell.receive(*(task_event(number) for number in range(3)))
+    with shell.store.transaction() as tx:
+        failed = tx.journal.find(limit=1)[0].id
+        tx.journal.end([failed], EventState.FAILED, written("refused"))
+    told = shell.type("mapping", "export").stderr
+    assert "2 events pending: another installation will not have them" in told
+    assert "1 event failed" in told
