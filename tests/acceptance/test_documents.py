@@ -218,7 +218,8 @@ def test_a_backup_is_restored(with_tables: Reader) -> None:
         "dropdb deskbridge && createdb deskbridge",
         f"dropdb {reader.database} && createdb {reader.database}",
     )
-    reader.types(instead(documented("how-to/backup.md#restore"), named, address))
+    owner = ("--owner=deskbridge", f"--owner={make_url(reader.database_url).username}")
+    reader.types(instead(documented("how-to/backup.md#restore"), named, owner, address))
     assert [link["id"] for link in json.loads(reader.types("deskbridge mapping list --json"))] == [9]
 
 
