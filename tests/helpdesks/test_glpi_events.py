@@ -163,10 +163,21 @@ def test_a_solution_without_its_dates_happened_when_its_ticket_changed() -> None
     assert (event["occurred_at"], event["solution"]["date"]) == ("2026-11-27T11:38:42+00:00", None)
 
 
+@pytest.mark.parametrize("name", ["followup-new", "followup-private", "solution-new"])
+def test_a_note_that_was_changed_comes_whole_and_after_the_new_note_of_its_second(name: str) -> None:
+    new, changed = event_of(name), event_of(name, recorded(name).changed(event="update"))
+    part = name.partition("-")[0]
+    assert (new["event"], changed["event"]) == (f"{part}.added", f"{part}.updated")
+    assert (changed[part], changed["ticket"]) == (new[part], new["ticket"])
+    assert new["sequence"] < changed["sequence"]
+
+
 @pytest.mark.parametrize("name", ["followup-new", "solution-new"])
-@pytest.mark.parametrize("event", ["update", "delete"])
-def test_a_note_that_was_changed_or_deleted_asks_for_nothing(name: str, event: str) -> None:
-    assert read(ITEMS[name], recorded(name).changed(event=event).body, "id") is None
+def test_a_note_that_was_deleted_is_a_deletion(name: str) -> None:
+    new, deleted = event_of(name), event_of(name, recorded(name).changed(event="delete"))
+    part = name.partition("-")[0]
+    assert (deleted["event"], deleted[part]) == (f"{part}.deleted", {"id": new[part]["id"]})
+    assert (deleted["ticket"], deleted["sequence"]) == ({"id": new["ticket"]["id"]}, 2)
 
 
 @pytest.mark.parametrize("name", ["followup-new", "solution-new"])
@@ -243,4 +254,6 @@ def test_a_delivery_that_came_to_another_address_is_the_same_event(name: str, ot
 @pytest.mark.parametrize("other", Item)
 def test_what_asks_for_nothing_does_so_at_every_address(other: Item) -> None:
     assert read(other, recorded("followup-of-change").body, "id") is None
-    assert read(other, recorded("solution-new").changed(event="update").body, "id") is None
+    assert (
+        read(other, recorded("solution-new").changed(event="update", itemtype="Problem").body, "id") is None
+    )

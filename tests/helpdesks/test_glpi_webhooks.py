@@ -216,8 +216,8 @@ def test_an_item_that_nobody_asked_for_is_not_there(glpi: GlpiProducer) -> None:
     ("item", "one"),
     [
         ("followup", recorded("followup-of-change")),
-        ("followup", recorded("followup-new").changed(event="update")),
-        ("solution", recorded("solution-new").changed(event="delete")),
+        ("followup", recorded("followup-of-change").changed(event="update")),
+        ("solution", recorded("solution-new").changed(event="delete", itemtype="Problem")),
     ],
 )
 def test_what_asks_for_nothing_is_answered_so_that_glpi_does_not_repeat_it_and_is_not_kept(

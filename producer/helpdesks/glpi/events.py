@@ -148,8 +148,8 @@ def read(item: Item, body: bytes, delivery_id: str) -> Delivery | None:
         delivery_id: the delivery's id.
 
     Returns:
-        The delivery. It is a deletion if a ticket was put in the bin, or a ticket task was deleted.
-        None if nothing follows from it, such as a changed follow-up, or the solution of a problem.
+        The delivery. It is a deletion if a ticket was put in the bin, or a part of it was deleted.
+        None if nothing follows from it, such as the solution of a problem.
 
     Raises:
         InvalidEvent: if the body is invalid; it names every fault by its path in GLPI's body.
@@ -224,8 +224,12 @@ def _task_event(data: Any, delivery_id: str) -> Delivery:
 def _note_event(kind: Item, shape: type[_NoteBody], data: Any, delivery_id: str) -> Delivery | None:
     body = shape.model_validate(data)
     item = body.item
-    if body.event != "new" or item.itemtype != "Ticket":
+    if item.itemtype != "Ticket":
         return None
+    at = item.date_mod or body.parent_item.date_mod
+    if body.event == "delete":
+        ids = {"ticket": {"id": body.parent_item.id}, str(kind): {"id": item.id}}
+        return _deletion(f"{kind}.deleted", at, ids, delivery_id)
     note = {
         "id": item.id,
         "content": item.content,
@@ -233,9 +237,9 @@ def _note_event(kind: Item, shape: type[_NoteBody], data: Any, delivery_id: str)
         "date": item.date or item.date_creation,
         "is_private": item.is_private if isinstance(item, _Followup) else None,
     }
-    at = item.date_mod or body.parent_item.date_mod
+    name = f"{kind}.added" if body.event == "new" else f"{kind}.updated"
     parts = {"ticket": _ticket(body.parent_item), str(kind): note}
-    return _delivery(f"{kind}.added", at, body.event, parts, _lacking(kind, note), delivery_id)
+    return _delivery(name, at, body.event, parts, _lacking(kind, note), delivery_id)
 
 
 _READERS: dict[Item, Callable[[Any, str], Delivery | None]] = {
