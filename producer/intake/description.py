@@ -10,6 +10,7 @@ from starlette.responses import PlainTextResponse
 from producer.http.problems import refusals, schemas_of
 from producer.intake.deliveries import MOST_EVENTS
 from shared.events.event import Deletion, Event
+from shared.notices.kinds import Kind
 
 KINDS = (Event, Deletion)
 EVENT = {"anyOf": [{"$ref": f"#/components/schemas/{one.__name__}"} for one in KINDS]}
@@ -21,7 +22,7 @@ class AcceptedEvent(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     event_id: int
-    key: Annotated[str, Field(pattern="^ticket(-task)?:[0-9]+$")]
+    key: Annotated[str, Field(pattern=f"^({'|'.join(Kind)}):[0-9]+$")]
     duplicate: bool
 
 

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
+from producer.intake.description import AcceptedEvent
 from shared.errors import InvalidEvent
 from shared.events.config import PrivateTexts
 from shared.events.delivery import parse_delivery
@@ -258,6 +260,14 @@ def test_a_deletion_needs_ids_and_a_time_and_nothing_else(name: str) -> None:
     for path in ("occurred_at", "ticket", "ticket.id"):
         assert path in paths(changed(path, MISSING, data))
     assert paths(changed("ticket.id", 0, data)) == ["ticket.id"]
+
+
+@pytest.mark.promise("SEC-21")
+@pytest.mark.parametrize("key", sorted({*KEYS.values(), "ticket:1"}))
+def test_every_key_is_as_openapi_describes_it(key: str) -> None:
+    AcceptedEvent(event_id=1, key=key, duplicate=False)
+    with pytest.raises(ValidationError):
+        AcceptedEvent(event_id=1, key=f"other-{key}", duplicate=False)
 
 
 @pytest.mark.parametrize("name", [one for one in DELETIONS if not one.startswith("ticket.")])
