@@ -22,7 +22,7 @@ from shared.events.snapshots import (
     web_address,
 )
 from shared.notices.invalid import Invalid
-from shared.notices.kinds import Kind
+from shared.notices.kinds import Kind, RowId
 from shared.values.validation import Id, Unfit
 
 NoteUpdate = Literal["followup.updated", "solution.updated"]
@@ -49,6 +49,12 @@ NOTE_UPDATES: tuple[NoteUpdate, ...] = get_args(NoteUpdate)
 TICKET_DELETED: DeletionName = "ticket.deleted"
 PART_OF = {"ticket_task": "task", "followup": "followup", "solution": "solution", "document": "document"}
 """First word of an event's name to the part that the event is about; its other parts are ignored."""
+HOLDERS = {
+    "TicketTask": Kind.TICKET_TASK,
+    "ITILFollowup": Kind.FOLLOWUP,
+    "ITILSolution": Kind.SOLUTION,
+}
+"""Items of a ticket to which a document can be attached, by the help desk's name."""
 ADDITION_EVENTS = tuple(one for one in EVENTS if not one.startswith("ticket"))
 Fact = Literal[
     "ticket.project_id",
@@ -146,10 +152,27 @@ class Event(TextHolder):
         return self.note.id if self.note else 0
 
     @property
+    def part(self) -> TicketTask | Note | Document | None:
+        """The part of the ticket that the event is about, or None if it is about the ticket itself."""
+        return self.task or self.addition
+
+    @property
+    def holder(self) -> RowId | None:
+        """The task, follow-up or solution that the document is attached to, or None."""
+        item = self.document.item if self.document else None
+        return (HOLDERS[item.type], item.id) if item and item.type in HOLDERS else None
+
+    @property
+    def as_private(self) -> Event:
+        """The event of a follow-up or solution, as if that had been private."""
+        name = "followup" if self.followup else "solution"
+        note = self.note.model_copy(update={"is_private": True}) if self.note else None
+        return self.model_copy(update={name: note})
+
+    @property
     def user(self) -> HelpdeskUser | None:
         """The person who logged the task, wrote the note or added the document, or None."""
-        part = self.task or self.addition
-        return part.user if part else None
+        return self.part.user if self.part else None
 
     @property
     def is_update(self) -> bool:
@@ -200,6 +223,11 @@ class Deletion(Shape):
     def is_deleted(self) -> bool:
         """Whether the event reports a deletion; False if a ticket was restored or a note became private."""
         return self.event.endswith(".deleted")
+
+
+def is_private(event: Event | Deletion) -> bool:
+    """Return whether an event is about a part of a ticket that is private."""
+    return bool(event.part and event.part.is_private)
 
 
 def _key(event: Event | Deletion) -> str:

@@ -83,3 +83,9 @@ ATTRIBUTED = (Kind.TICKET, Kind.TICKET_TASK)
 """Kinds whose wrong authors are listed; those of the other kinds are only in the ticket history."""
 RowId = tuple[Kind, int]
 """Identifies a ledger row: the kind that it creates, and its key."""
+
+
+def row_id_of(key: str) -> RowId:
+    """Return the id of the ledger row of an event's key."""
+    kind, _, number = key.partition(":")
+    return Kind(kind), int(number)

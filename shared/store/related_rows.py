@@ -63,13 +63,13 @@ class RelatedRows:
         issues: ticket to the ledger row of its issue.
         on_issue: ticket to the rows of time entries, notes and attachments: those that its due events concern, and its
             own that are claimed or in doubt.
-        newest: ticket task to its newest event, in any state and on any ticket.
+        newest: the newest event of each of these time entries, notes and attachments, in any state and on any ticket.
         deleted: the tickets that the help desk has deleted.
     """
 
     issues: dict[int, TicketIssueLink] = field(default_factory=dict)
     on_issue: dict[int, dict[RowId, LedgerRow]] = field(default_factory=dict)
-    newest: dict[int, int] = field(default_factory=dict)
+    newest: set[int] = field(default_factory=set)
     deleted: set[int] = field(default_factory=set)
 
 
@@ -85,13 +85,13 @@ def related_rows(session: Session, asked: Mapping[int, Collection[RowId]]) -> Re
     parameters = {
         "ticket_ids": list(asked),
         "task_ids": list(task_ids),
-        "keys": [f"{Kind.TICKET_TASK}:{one}" for one in task_ids],
+        "keys": [f"{kind}:{key}" for kind, key in every] or [f"{Kind.TICKET_TASK}:{NOTHING}"],
         "addition_ids": list({key for kind, key in every if kind.is_addition} or {NOTHING}),
     }
     found = RelatedRows(on_issue={ticket_id: {} for ticket_id in asked})
     for row in execute_prepared(session, _related_rows(), parameters):
         if row.part == NEWEST:
-            found.newest[row.key] = row.event_id
+            found.newest.add(row.event_id)
         elif row.part == DELETED:
             found.deleted.add(row.ticket_id)
         else:
@@ -130,15 +130,11 @@ def _related_rows() -> CompoundSelect[Any]:
     ]
     newest_first = [JOURNAL.c[one.key].desc() for one in ORDER]
     place = func.row_number().over(partition_by=JOURNAL.c.key, order_by=newest_first).label("place")
-    ranked = (
-        select(JOURNAL.c.id, JOURNAL.c.task_id, place)
-        .where(among(JOURNAL.c.key, "keys"), JOURNAL.c.task_id.is_not(None))
-        .subquery()
-    )
+    ranked = select(JOURNAL.c.id, place).where(among(JOURNAL.c.key, "keys")).subquery()
     newest = select(
         _part(NEWEST),
         _none(times.ticket_id),
-        ranked.c.task_id,
+        _none(times.task_id),
         *(ranked.c.id if one == "event_id" else _none(times[one]) for one in OF_A_ROW),
     ).where(ranked.c.place == 1)
     deleted = select(

@@ -13,11 +13,13 @@ from producer.admin.privacy.forgetting import forget
 from shared.notices.kinds import Kind
 from shared.notices.reasons import Reason
 from shared.store.tables.journal import EventState
+from shared.store.tables.ledger import LedgerState
 from shared.values.ids import LARGEST
 from tests.support.bridge import Bridge
 from tests.support.events import (
     ALICE,
     BOB,
+    deletion,
     followup,
     followup_event,
     solution_event,
@@ -26,7 +28,8 @@ from tests.support.events import (
     ticket,
     ticket_event,
 )
-from tests.support.ledger import notes_of
+from tests.support.ledger import notes_of, row, until_settled
+from worker.ticket.bodies import built
 
 CAROL = {"id": 9, "email": "carol@example.test", "name": "Carol Clark"}
 """A Redmine user who is a member of no project."""
@@ -265,6 +268,139 @@ def test_a_deleted_ticket_gets_no_note(begun: Bridge, stand_in: StandIn) -> None
     deleted = {"event": "ticket.deleted", "occurred_at": task_event(1)["occurred_at"], "ticket": {"id": 4711}}
     assert begun.forward(deleted, followup_event(0.5))[1] == SKIPPED
     assert notes(stand_in) == []
+
+
+SECRET = "the password is swordfish"
+ADDED = followup_event(1, of_followup=followup(content=SECRET))
+NOW_PRIVATE = {**deletion(2, "followup.updated"), "followup": {"id": 77, "is_private": True}}
+WITHDRAWN = {
+    "private": NOW_PRIVATE,
+    "private, whole": followup_event(
+        2, event="followup.updated", of_followup=followup(content=SECRET, is_private=True)
+    ),
+    "deleted": {**deletion(2, "followup.deleted"), "followup": {"id": 77}},
+}
+
+
+def texts_kept(bridge: Bridge) -> list[str]:
+    """Return the contents of the journal that still have the secret text."""
+    with bridge.store.transaction() as tx:
+        return [one.payload for one in tx.journal.find(limit=None) if SECRET in one.payload]
+
+
+@pytest.mark.promise("SEC-84")
+@pytest.mark.parametrize("is_late", [False, True], ids=["in order", "late"])
+@pytest.mark.promise("SEC-84")
+@pytest.mark.parametrize("name", WITHDRAWN)
+def test_what_is_private_or_deleted_before_there_is_an_issue_is_never_published(
+    bridge: Bridge, stand_in: StandIn, name: str, is_late: bool
+) -> None:
+    bridge.configure(sync_followups="public")
+    for event in (WITHDRAWN[name], ADDED) if is_late else (ADDED, WITHDRAWN[name]):
+        bridge.forward(event)
+    assert bridge.forward(task_event(3)) == [DONE]
+    bridge.sync()
+    assert notes(stand_in) == []
+    assert SECRET not in str(stand_in.state())
+    assert not texts_kept(bridge) or name == "deleted"
+
+
+@pytest.mark.promise("SEC-84")
+@pytest.mark.parametrize("name", WITHDRAWN)
+def test_what_becomes_private_or_is_deleted_while_its_note_waits_is_not_published(
+    begun: Bridge, stand_in: StandIn, name: str
+) -> None:
+    begun.configure(sync_followups="public")
+    stand_in.fault("reset_before", method="PUT", count=1)
+    begun.forward(ADDED)
+    assert row(begun, Kind.FOLLOWUP, 77).state == LedgerState.IN_DOUBT
+    begun.receive(WITHDRAWN[name])
+    until_settled(begun)
+    assert row(begun, Kind.FOLLOWUP, 77).state == LedgerState.FREE
+    assert notes(stand_in) == [], begun.steps()
+
+
+@pytest.mark.promise("SEC-84")
+@pytest.mark.parametrize("name", WITHDRAWN)
+def test_what_failed_and_then_becomes_private_or_is_deleted_is_not_published_by_a_replay(
+    begun: Bridge, stand_in: StandIn, name: str
+) -> None:
+    begun.configure(sync_followups="public")
+    stand_in.fault("status_before", method="PUT", status=422, count=2)
+    (failed,) = begun.receive(ADDED)
+    begun.sync()
+    assert begun.event(failed).state == EventState.FAILED, begun.steps()
+    begun.forward(WITHDRAWN[name])
+    with begun.store.transaction() as tx:
+        tx.journal.replay([failed])
+    begun.sync()
+    assert notes(stand_in) == [], begun.steps()
+
+
+@pytest.mark.promise("SEC-84")
+def test_what_becomes_private_between_load_and_send_is_not_published(
+    begun: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun.configure(sync_followups="public")
+
+    async def late(*asked: Any) -> Any:
+        if len(begun_again) == 0:
+            begun_again.extend(begun.receive(NOW_PRIVATE))
+        return await built(*asked)
+
+    begun_again: list[int] = []
+    monkeypatch.setattr("worker.ticket.adding.built", late)
+    begun.forward(ADDED)
+    begun.hurry()
+    begun.sync()
+    assert notes(stand_in) == [], begun.steps()
+
+
+def test_what_becomes_private_is_a_private_note_if_all_follow_ups_are_sent(
+    begun: Bridge, stand_in: StandIn
+) -> None:
+    begun.receive(ADDED, NOW_PRIVATE)
+    begun.sync()
+    assert notes_of(stand_in) == [("alice", SECRET, True)]
+    assert texts_kept(begun), "it may be stored"
+
+
+def test_a_follow_up_that_is_public_again_is_sent_once(bridge: Bridge, stand_in: StandIn) -> None:
+    bridge.configure(sync_followups="public")
+    again = followup_event(4, event="followup.updated", of_followup=followup(content="no secret"))
+    bridge.forward(ADDED)
+    bridge.forward(NOW_PRIVATE)
+    bridge.forward(task_event(3))
+    assert bridge.forward(again) == [DONE]
+    assert texts_kept(bridge) == []
+    bridge.forward(again | {"sequence": 1}, ADDED | {"sequence": 2})
+    assert notes(stand_in) == [("alice", "no secret")]
+
+
+def test_a_note_in_doubt_is_settled_although_its_follow_up_is_private_now(
+    begun: Bridge, stand_in: StandIn
+) -> None:
+    begun.configure(sync_followups="public")
+    stand_in.fault("reset_after", method="PUT", count=1)
+    begun.forward(ADDED)
+    assert row(begun, Kind.FOLLOWUP, 77).state == LedgerState.IN_DOUBT
+    begun.receive(NOW_PRIVATE)
+    until_settled(begun)
+    assert row(begun, Kind.FOLLOWUP, 77).state == LedgerState.LINKED
+    assert len(notes(stand_in)) == 1, "it had been sent before"
+
+
+@pytest.mark.promise("SEC-79")
+def test_the_text_of_a_task_that_becomes_private_is_removed_from_its_older_events(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    written = task_event(of_task=task(content=SECRET, state=1))
+    bridge.forward(written)
+    bridge.forward(task_event(1, of_task=task(content=SECRET, is_private=True)))
+    assert texts_kept(bridge) == []
+    bridge.forward(written | {"sequence": 1})
+    assert texts_kept(bridge) == []
+    assert SECRET not in str(stand_in.state())
 
 
 def test_time_and_notes_of_another_person_have_their_own_names(noting: Bridge, stand_in: StandIn) -> None:

@@ -35,7 +35,12 @@ from shared.notices.invalid import Invalid
 from shared.notices.kinds import Kind
 from shared.notices.reasons import Reason
 from shared.values.ids import LARGEST
-from tests.support.events import document, document_event, followup_event, ticket
+from tests.support.events import (
+    document,
+    document_event,
+    followup_event,
+    ticket,
+)
 from worker.ticket.plan import Pending, Plan, plan_additions
 
 SENDING = PluginConfig(sync_documents="on")

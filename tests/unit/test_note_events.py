@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -16,10 +17,10 @@ from shared.events.payloads import note_body
 from shared.events.snapshots import Note
 from shared.events.stored import stored
 from shared.notices.invalid import Invalid
-from shared.notices.kinds import Kind
+from shared.notices.kinds import Kind, RowId, row_id_of
 from shared.notices.reasons import Reason
 from tests.support.events import deletion, followup, followup_event, solution_event, task_event, ticket_event
-from worker.ticket.plan import Pending, Plan, plan_additions
+from worker.ticket.plan import KnownEvent, Pending, Plan, plan_additions
 
 EVENTS = [followup_event(1), solution_event(1)]
 SENDING = PluginConfig(sync_followups="all", sync_solutions="on")
@@ -112,10 +113,14 @@ def pending(event_id: int, event: dict[str, Any]) -> Pending:
 
 
 def planned(
-    *events: Pending, config: PluginConfig = SENDING, added: Any = None, deleted: bool = False
+    *events: Pending,
+    config: PluginConfig = SENDING,
+    added: Any = None,
+    newest: Mapping[RowId, KnownEvent] | None = None,
+    deleted: bool = False,
 ) -> Plan:
     plan = Plan()
-    plan_additions(plan, events, added or {}, config, is_ticket_deleted=deleted)
+    plan_additions(plan, events, added or {}, config, newest, is_ticket_deleted=deleted)
     return plan
 
 
@@ -152,6 +157,56 @@ def test_one_note_is_sent_for_each_follow_up_from_its_newest_event() -> None:
     plan = planned(first, again, other)
     assert plan.additions == [again, other], "a solution of the same number is something else"
     assert plan.superseded == {1: 2}
+
+
+PUBLIC_ONLY = PluginConfig(sync_followups="public", sync_solutions="on")
+
+
+def known(event_id: int, event: dict[str, Any]) -> dict[RowId, KnownEvent]:
+    about = parse(event)
+    return {row_id_of(about.key): KnownEvent(event_id, about)}
+
+
+def made_private(name: str = "followup") -> dict[RowId, KnownEvent]:
+    return known(2, {**deletion(2, f"{name}.updated"), name: {"id": 77, "is_private": True}})
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda one: one["event"])
+def test_what_was_deleted_before_it_was_sent_is_not_sent(event: dict[str, Any]) -> None:
+    name = event["event"].partition(".")[0]
+    gone = known(2, {**deletion(2, f"{name}.deleted"), name: {"id": 77}})
+    assert planned(pending(1, event), newest=gone).skipped == {1: Reason.DELETED_THERE()}
+    assert planned(pending(1, event), newest=gone, added={(Kind(name), 77): 12}).added == {1: 12}
+
+
+def test_a_follow_up_that_became_private_before_it_was_sent_is_not_sent() -> None:
+    event = pending(1, followup_event(1))
+    assert planned(event, config=PUBLIC_ONLY, newest=made_private()).skipped == {1: Reason.PRIVATE_THERE()}
+    updated = known(2, followup_event(2, event="followup.updated", of_followup=followup(is_private=True)))
+    assert planned(event, config=PUBLIC_ONLY, newest=updated).superseded == {1: 2}
+
+
+@pytest.mark.parametrize(("name", "event"), [("followup", EVENTS[0]), ("solution", EVENTS[1])])
+def test_what_became_private_is_sent_as_a_private_note_if_the_settings_say_so(
+    name: str, event: dict[str, Any]
+) -> None:
+    (sent,) = planned(pending(1, event), newest=made_private(name)).additions
+    assert (sent.id, sent.event.note and sent.event.note.is_private) == (1, True)
+
+
+def test_the_newest_text_counts_whatever_became_of_its_event() -> None:
+    updated = followup_event(2, event="followup.updated", of_followup=followup(content="corrected"))
+    first, second = pending(1, followup_event(1)), pending(2, updated)
+    both = planned(first, second, newest=known(2, updated))
+    assert (both.additions, both.superseded) == ([second], {1: 2})
+    late = planned(first, newest=known(2, updated))
+    assert (late.additions, late.superseded) == ([], {1: 2})
+
+
+def test_a_follow_up_that_is_public_again_is_sent() -> None:
+    again = followup_event(3, event="followup.updated")
+    plan = planned(pending(3, again), config=PUBLIC_ONLY, newest=known(3, again))
+    assert [one.id for one in plan.additions] == [3]
 
 
 def test_what_was_sent_before_is_not_sent_again() -> None:

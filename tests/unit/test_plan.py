@@ -89,32 +89,40 @@ def test_time_comes_from_the_newest_done_snapshot_and_supersedes_the_older() -> 
 
 def test_a_task_that_is_not_done_any_more_logs_nothing() -> None:
     undone = pending(2, state=1)
-    plan = plan_times([pending(1), undone], {}, CONFIG, {512: KnownEvent(2, undone.event)})
+    plan = plan_times([pending(1), undone], {}, CONFIG, {TIME: KnownEvent(2, undone.event)})
     assert not plan.wanted
     assert plan.superseded == {1: 2}
     assert set(plan.skipped) == {2}
 
 
 def test_an_older_event_that_comes_late_does_not_log_a_task_that_was_undone_since() -> None:
-    plan = plan_times([pending(1)], {}, CONFIG, {512: KnownEvent(2, pending(2, state=1).event)})
+    plan = plan_times([pending(1)], {}, CONFIG, {TIME: KnownEvent(2, pending(2, state=1).event)})
     assert not plan.wanted
     assert plan.superseded == {1: 2}
 
 
+def test_an_older_event_with_the_text_of_a_task_that_is_private_now_is_not_logged() -> None:
+    private = pending(2, is_private=True)
+    plan = plan_times([pending(1)], {}, CONFIG, {TIME: KnownEvent(2, private.event)})
+    assert (plan.wanted, plan.superseded) == ([], {1: 2})
+
+
 def test_done_again_logs_the_newest_time() -> None:
     again = pending(3, actiontime=3600)
-    plan = plan_times([pending(1), pending(2, state=1), again], {}, CONFIG, {512: KnownEvent(3, again.event)})
+    plan = plan_times(
+        [pending(1), pending(2, state=1), again], {}, CONFIG, {TIME: KnownEvent(3, again.event)}
+    )
     assert [(wanted.id, wanted.task.actiontime) for wanted in plan.wanted] == [(3, 3600)]
 
 
 def test_a_task_that_the_helpdesk_has_deleted_logs_nothing() -> None:
-    plan = plan_times([pending(1)], {}, CONFIG, {512: KnownEvent(2, deletion())})
+    plan = plan_times([pending(1)], {}, CONFIG, {TIME: KnownEvent(2, deletion())})
     assert not plan.wanted
     assert plan.skipped == {1: Reason.DELETED_THERE()}
 
 
 def test_what_was_logged_of_a_deleted_task_stays() -> None:
-    plan = plan_times([pending(1)], {TIME: 40}, CONFIG, {512: KnownEvent(2, deletion())})
+    plan = plan_times([pending(1)], {TIME: 40}, CONFIG, {TIME: KnownEvent(2, deletion())})
     assert (plan.logged, plan.skipped) == ({1: 40}, {})
 
 
@@ -128,7 +136,7 @@ def test_nothing_is_logged_of_a_deleted_ticket_and_what_would_have_been_says_so(
 
 def test_a_task_that_moved_to_another_ticket_is_logged_there_only() -> None:
     moved = parse_event(task_event(2, of_ticket=ticket(99)))
-    plan = plan_times([pending(1)], {}, CONFIG, {512: KnownEvent(2, moved)})
+    plan = plan_times([pending(1)], {}, CONFIG, {TIME: KnownEvent(2, moved)})
     assert not plan.wanted
     assert plan.superseded == {1: 2}
 

@@ -9,9 +9,10 @@ from shared.events.attachments import attachment_name, shown_documents
 from shared.events.config import PluginConfig
 from shared.events.event import Event
 from shared.events.filter import why_addition_filtered
+from shared.events.snapshots import Document
 from shared.notices.kinds import Kind
 from shared.notices.reasons import Reason
-from shared.store.journal.due import snapshot_of
+from shared.store.journal.due import content_of
 from shared.store.tables.journal import EventState, JournalEvent
 from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.transaction import Transaction
@@ -71,16 +72,16 @@ class Additions:
         rows = await self._ctx.db.change(
             lambda tx: tx.journal.find(ticket_id=self._ctx.ticket_id, limit=None)
         )
-        for row in rows:
-            event = snapshot_of(row)
+        for row in sorted(rows, key=lambda one: (one.occurred_at, one.sequence, one.id)):
+            event = content_of(row)
             document = event.document if event else None
-            if (
-                event
-                and document
-                and document.id in shown
-                and _will_be_attached(row, event, self._ctx.config)
-            ):
-                self._ctx.attached[document.id] = attachment_name(document)
+            if document is None or document.id not in shown:
+                continue
+            if isinstance(event, Event) and isinstance(document, Document):
+                if _will_be_attached(row, event, self._ctx.config):
+                    self._ctx.attached[document.id] = attachment_name(document)
+            else:
+                self._ctx.attached.pop(document.id, None)
 
     async def first(self, issue: Created, additions: list[Pending]) -> list[Pending]:
         """Return the additions to send now; none overtakes an earlier one that waits, or that lacked the issue.

@@ -132,7 +132,7 @@ def issue_and_sender(
         ticket=work.ticket,
         task=None,
         occurred_at=event.occurred_at,
-        event_name=event.event,
+        event_name=f"{event.addition_kind}.added",  # templates tell the kinds apart by it; an update adds, too
         link=work.mapping,
         project_id=issue.project_id,
         issue_id=issue.tracker_id,

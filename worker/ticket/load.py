@@ -10,10 +10,10 @@ from itertools import zip_longest
 from shared.errors import SettingsError
 from shared.events.attachments import shown_documents
 from shared.events.config import PluginConfig
-from shared.events.event import Deletion, Event
+from shared.events.event import Deletion, Event, is_private
 from shared.events.place import Place
 from shared.events.snapshots import LARGEST_TICKET, HelpdeskUser, Ticket, document_key
-from shared.notices.kinds import Kind, RowId
+from shared.notices.kinds import Kind, RowId, row_id_of
 from shared.notices.reasons import Reason
 from shared.notices.steps import What
 from shared.redis.locks import HeldLock
@@ -194,9 +194,11 @@ class _Read:
 
     @property
     def row_ids(self) -> set[RowId]:
-        """The ledger rows that the events are about, and those of the documents that their texts show."""
+        """The ledger rows of what the events are about, of what documents are attached to, and of documents shown."""
         asked = {one.row_id for one in self.events if not one.event.is_update}
+        asked |= {row_id_of(event.key) for _, event in self.deletions if event.part}
         for one in self.addition_events:
+            asked |= {one.event.holder} if one.event.holder else set()
             note = one.event.note if one.event.ticket.id <= LARGEST_TICKET else None
             shown = shown_documents(note.content, note.helpdesk_url) if note else ()
             asked |= {(Kind.DOCUMENT, document_key(one.event.ticket.id, number)) for number in shown}
@@ -319,7 +321,8 @@ def _works(
     tickets = {ticket_id: one.ticket(states[ticket_id]) for ticket_id, one in read.items()}
     related_rows = tx.related_rows({ticket_id: one.row_ids for ticket_id, one in read.items()})
     issue_rows, rows = related_rows.issues, related_rows.on_issue
-    newest = _newest(tx, [event for one in read.values() for event in one.task_events], related_rows.newest)
+    newest = _newest(tx, [event for one in read.values() for event in one.events], related_rows.newest)
+    _remove_private_texts(tx, newest, config)
     deleted = (
         related_rows.deleted - _bring_back(tx, read, related_rows.deleted) if related_rows.deleted else set()
     )
@@ -327,7 +330,7 @@ def _works(
     for ticket_id, one in read.items():
         sent, is_deleted = _linked(rows[ticket_id]), ticket_id in deleted
         plan = plan_times(one.task_events, sent, config, newest, is_ticket_deleted=is_deleted)
-        plan_additions(plan, one.addition_events, sent, config, is_ticket_deleted=is_deleted)
+        plan_additions(plan, one.addition_events, sent, config, newest, is_ticket_deleted=is_deleted)
         plans[ticket_id] = plan
     mappings = known.mappings(tx, {one.place for one in tickets.values()})
     _replay_unmapped(tx, states, tickets, mappings, plans, issue_rows)
@@ -414,17 +417,22 @@ def _members(
     return known.members(tx, projects, {one.person.tracker_user_id for one in people if one.person})
 
 
-def _newest(tx: Transaction, events: Sequence[Pending], newest: Mapping[int, int]) -> dict[int, KnownEvent]:
-    """Return the newest event of each ticket task, whatever its state."""
+def _newest(tx: Transaction, events: Sequence[Pending], newest: Collection[int]) -> dict[RowId, KnownEvent]:
+    """Return the newest event of each task, note and document, whatever its state."""
     read: dict[int, Event | Deletion] = {one.id: one.event for one in events}
-    for row in tx.journal.by_ids(set(newest.values()) - read.keys()):
+    for row in tx.journal.by_ids(set(newest) - read.keys()):
         if event := content_of(row):
             read[row.id] = event
-    return {
-        task_id: KnownEvent(event_id, read[event_id])
-        for task_id, event_id in newest.items()
-        if event_id in read
-    }
+    known = (KnownEvent(event_id, read[event_id]) for event_id in newest if event_id in read)
+    return {row_id_of(one.event.key): one for one in known}
+
+
+def _remove_private_texts(tx: Transaction, newest: Mapping[RowId, KnownEvent], config: PluginConfig) -> None:
+    """Remove from older events the text of a task or follow-up that is private now, unless it may be stored."""
+    kept = {Kind.TICKET_TASK: config.sends_private_text, Kind.FOLLOWUP: config.sends_private_followups}
+    for (kind, _), known in newest.items():
+        if is_private(known.event) and not kept.get(kind, True):
+            tx.journal.remove_texts(known.event.key, known.event_id)
 
 
 def as_of(tx: Transaction, work: Work, event: Event, *, administrators: bool = True) -> Work:

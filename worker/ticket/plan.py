@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from shared.events.config import PluginConfig
-from shared.events.event import Deletion, Event
+from shared.events.event import Deletion, Event, is_private
 from shared.events.filter import why_addition_filtered, why_filtered
 from shared.events.snapshots import Document, Note, TicketTask
 from shared.notices.kinds import Kind, RowId
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
+
+BY_SETTINGS = (
+    Reason.PRIVATE_TASK,
+    Reason.FOLLOWUPS_OFF,
+    Reason.PRIVATE_FOLLOWUP,
+    Reason.PRIVATE_THERE,
+    Reason.SOLUTIONS_OFF,
+    Reason.DOCUMENTS_OFF,
+    Reason.DOCUMENT_TOO_LARGE,
+    Reason.DOCUMENT_TYPE_REFUSED,
+)
+"""Reasons that follow from the settings, so that an event is skipped only if these are still in force."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +63,7 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class KnownEvent:
-    """The newest event of a ticket task in the journal, whatever its state and its ticket."""
+    """The newest event of a key in the journal, whatever its state and its ticket."""
 
     event_id: int
     event: Event | Deletion
@@ -82,7 +94,7 @@ def plan_times(
     events: Sequence[Pending],
     logged: Mapping[RowId, int],
     config: PluginConfig,
-    newest: Mapping[int, KnownEvent] | None = None,
+    newest: Mapping[RowId, KnownEvent] | None = None,
     *,
     is_ticket_deleted: bool = False,
 ) -> Plan:
@@ -94,7 +106,7 @@ def plan_times(
         events: the ticket's pending ticket-task events, oldest first.
         logged: linked ledger row to its time entry.
         config: the Redmine settings.
-        newest: ticket-task id to its newest known event.
+        newest: ledger row to the newest known event of its key.
         is_ticket_deleted: whether the help desk has deleted the ticket.
     """
     plan = Plan()
@@ -126,18 +138,21 @@ def plan_additions(
     events: Sequence[Pending],
     added: Mapping[RowId, int],
     config: PluginConfig,
+    newest: Mapping[RowId, KnownEvent] | None = None,
     *,
     is_ticket_deleted: bool = False,
 ) -> None:
     """Decide what to do with each pending event of a follow-up, solution or document, and add it to the plan.
 
-    Of several events of one note the newest counts. Of a document the first counts, because later notes may show it.
+    Of several events of one note the newest counts. Of a document the first counts, because later notes may show it,
+    unless the document was deleted since.
 
     Args:
         plan: the plan for the ticket's other events.
         events: the ticket's pending events of follow-ups, solutions and documents, oldest first.
         added: linked ledger row to its note or attachment.
         config: the Redmine settings.
+        newest: ledger row to the newest known event of its key; includes the items that documents are attached to.
         is_ticket_deleted: whether the help desk has deleted the ticket.
     """
     passing: list[Pending] = []
@@ -147,7 +162,13 @@ def plan_additions(
         elif pending.row_id in added:
             plan.added[pending.id] = added[pending.row_id]
         else:
-            passing.append(pending)
+            known = newest.get(pending.row_id) if newest else None
+            if known and _supersedes(known, pending, events, config):
+                plan.superseded[pending.id] = known.event_id
+            elif isinstance(now := _as_known(pending, newest or {}, config), Notice):
+                plan.skipped[pending.id] = now
+            else:
+                passing.append(now)
     counting: dict[RowId, int] = {}
     for pending in passing:
         if pending.event.document is None or pending.row_id not in counting:
@@ -162,12 +183,35 @@ def plan_additions(
 
 
 def _overtaking(
-    pending: Pending, newest: Mapping[int, KnownEvent], config: PluginConfig
+    pending: Pending, newest: Mapping[RowId, KnownEvent], config: PluginConfig
 ) -> KnownEvent | None:
-    """Return the task's newest event if the task has since left Done, changed its ticket or been deleted, else None."""
-    known = newest.get(pending.task.id)
+    """Return the task's newest event if it logs no time, is of another ticket, or hides a text; else None."""
+    known = newest.get(pending.row_id)
     if known is None or known.event_id == pending.id:
         return None
     elsewhere = known.event.ticket.id != pending.event.ticket.id
     is_gone = isinstance(known.event, Deletion) or why_filtered(known.event, config) is not None
-    return known if elsewhere or is_gone else None
+    is_hidden = not pending.task.is_private and is_private(known.event)
+    return known if elsewhere or is_gone or is_hidden else None
+
+
+def _supersedes(known: KnownEvent, pending: Pending, events: Sequence[Pending], config: PluginConfig) -> bool:
+    """Return whether the newest event of a note sends nothing or is not pending any more, so that none is sent."""
+    if isinstance(known.event, Deletion) or pending.event.document or known.event_id == pending.id:
+        return False
+    is_pending = any(one.id == known.event_id for one in events)
+    return not is_pending or why_addition_filtered(known.event, config) is not None
+
+
+def _as_known(pending: Pending, newest: Mapping[RowId, KnownEvent], config: PluginConfig) -> Pending | Notice:
+    """Return the event with what became of its item since, or the reason if the item may not be sent any more."""
+    known, holder = (newest.get(one) if one else None for one in (pending.row_id, pending.event.holder))
+    events = [one.event for one in (known, holder) if one]
+    if any(isinstance(one, Deletion) and one.is_deleted for one in events):
+        return Reason.DELETED_THERE()
+    if holder and is_private(holder.event):
+        return Reason.PRIVATE_DOCUMENT()
+    if known is None or isinstance(known.event, Event):
+        return pending
+    private = replace(pending, event=pending.event.as_private)
+    return Reason.PRIVATE_THERE() if why_addition_filtered(private.event, config) else private

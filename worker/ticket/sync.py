@@ -30,7 +30,7 @@ from worker.ticket.gone import ISSUE_MAY_BE_GONE, issue_gone
 from worker.ticket.impersonation import Sender
 from worker.ticket.load import Incomplete, Loaded, TooManyEvents, Work, confirmed_epoch, load
 from worker.ticket.log_context import bind_event_fields
-from worker.ticket.plan import Pending, Plan
+from worker.ticket.plan import BY_SETTINGS, Pending, Plan
 from worker.ticket.requests import IssueCreation, TimeEntryCreation, logged
 from worker.ticket.resolve import noted_author, resolve_row
 from worker.ticket.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
@@ -39,15 +39,6 @@ from worker.ticket.status import drop, give_status
 from worker.ticket.steps import Blocking, Holding, Pool
 
 log = get_logger("sync")
-BY_SETTINGS = (
-    Reason.PRIVATE_TASK,
-    Reason.FOLLOWUPS_OFF,
-    Reason.PRIVATE_FOLLOWUP,
-    Reason.SOLUTIONS_OFF,
-    Reason.DOCUMENTS_OFF,
-    Reason.DOCUMENT_TOO_LARGE,
-    Reason.DOCUMENT_TYPE_REFUSED,
-)
 
 T = TypeVar("T")
 SendToIssue = Callable[[Pending, Created], Awaitable[Result]]

@@ -243,6 +243,17 @@ class Journal(JournalQueries, JournalAppender):
             chunk = JournalEvent.ticket_id.in_(ticket_ids[start : start + 500])
             self.reopen(and_(chunk, ended, or_(*reasons)), Reason.MAP_WAS_CHANGED())
 
+    def remove_texts(self, key: str, private_event: int) -> None:
+        """Remove the text of a ticket task or follow-up from the events before the one that reported it as private."""
+        newest_first = iter(self.of_key(key))
+        next((row for row in newest_first if row.id == private_event), None)
+        for row in newest_first:
+            data = json.loads(row.payload)
+            part = data.get("followup") or data.get("task") or {}
+            if part.pop("content", None) is not None:
+                changed = update(JOURNAL).where(JournalEvent.id == row.id)
+                self._session.execute(changed.values(payload=json.dumps(data)))
+
     def remove(self, event_id: int) -> None:
         """Delete an unreadable delivery that has been read successfully since."""
         where = and_(JournalEvent.id == event_id, JournalEvent.key == UNREADABLE)

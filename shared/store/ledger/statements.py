@@ -68,8 +68,8 @@ class Claim:
         fingerprint: equal for creations whose objects may be indistinguishable on the tracker.
         earlier: different bodies that earlier attempts sent without a clear answer.
         attempt_before: the attempt number that the row must still have, 0 if there was no row; None accepts any.
-        is_newest: claim only if no event of the key and no deletion of the ticket is pending that is newer than the
-            event.
+        is_newest: claim only if the event is pending, and no event of the key and no deletion of the ticket is pending
+            that is newer.
         unless_recovering: claim only if no backup was restored (`shared.store.journal.recovery`).
         basis: the settings version of the request (`Configs.basis`), which must still be current; None accepts any.
     """
@@ -149,6 +149,7 @@ def claiming(
         row = row.where(~exists().select_from(RECOVERY))
     if is_newest:
         row = row.where(
+            _is_pending(claimed.event_id),
             ~_is_overtaken(claimed.event_id, of_ticket=False),
             ~_is_overtaken(claimed.event_id, of_ticket=True),
         )
@@ -166,6 +167,12 @@ def claiming(
         set_={**{name: new[name] for name in values}, **again},
         where=is_free,
     ).returning(columns[of_key], columns.attempt)
+
+
+def _is_pending(event_id: ColumnElement[int]) -> ColumnElement[bool]:
+    """Match an event that no other worker has ended, for example because its item is private now."""
+    this = JOURNAL.alias()
+    return exists().where(this.c.id == event_id, unindexed(this.c.state) == EventState.PENDING)
 
 
 def _is_overtaken(event_id: ColumnElement[int], *, of_ticket: bool) -> ColumnElement[bool]:

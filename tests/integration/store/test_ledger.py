@@ -16,7 +16,7 @@ from shared.store.ledger.statements import Claim
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState
 from tests.integration.store.conftest import BODY, PRINT, Append, Book
-from tests.support.events import deletion, task, task_event
+from tests.support.events import deletion, followup_event, task, task_event
 
 EARLIER, LATER = datetime(2020, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 
@@ -150,6 +150,17 @@ def test_a_claim_that_was_read_counts_only_while_its_row_and_its_event_are_as_th
         tx.journal.end([newer.event_id], EventState.DONE, written("done"))
         overtaken = replace(asked, event_id=older.event_id, attempt_before=2)
         assert tx.times.claim(overtaken, 20) == 3, "only what waits stands in the way"
+
+
+def test_nothing_is_claimed_for_an_event_that_another_worker_has_ended(store: Store, append: Append) -> None:
+    """The other worker had the lock meanwhile, and has seen that the follow-up is private now."""
+    (asking,) = append(followup_event(1))
+    asked = Claim(77, 4711, asking.event_id, 1, 6, BODY, [], PRINT, attempt_before=0, is_newest=True)
+    with store.transaction() as tx:
+        tx.journal.end([asking.event_id], EventState.SKIPPED, written("private"))
+        assert tx.ledger(Kind.FOLLOWUP).claim(asked, 20) is None
+        tx.journal.replay([asking.event_id])
+        assert tx.ledger(Kind.FOLLOWUP).claim(asked, 20) == 1
 
 
 def test_nothing_is_claimed_for_a_ticket_whose_deletion_waits(store: Store, append: Append) -> None:
