@@ -56,6 +56,7 @@ HOLDERS = {
 }
 """Items of a ticket to which a document can be attached, by the help desk's name."""
 ADDITION_EVENTS = tuple(one for one in EVENTS if not one.startswith("ticket"))
+NOTE_EVENTS = tuple(one for one in ADDITION_EVENTS if not one.startswith("document"))
 Fact = Literal[
     "ticket.project_id",
     "ticket.other_project_ids",

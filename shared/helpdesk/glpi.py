@@ -32,6 +32,7 @@ from shared.helpdesk.lookup import (
     HelpdeskUnreachable,
 )
 from shared.notices.faults import HelpdeskFault
+from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
 from shared.process.bounded import PIECE, Answered, OutOfTime, Unanswered, bounded_call
 from shared.process.outbound import DIRECT, Outbound
@@ -50,6 +51,9 @@ MISSING = "ERROR_ITEM_NOT_FOUND"
 ANY_TYPE = "application/octet-stream"
 PAGES = ("text/html", "application/xhtml+xml", "application/json")
 """Types of what is answered in place of a document."""
+NOTES = {Kind.FOLLOWUP: "Followup", Kind.SOLUTION: "Solution"}
+MOST_NOTES = 1000
+"""GLPI returns at most this many notes of a ticket."""
 RENEW_BEFORE_S = 60.0
 LONGEST_LIFE_S = 86400.0
 """The longest time that a token is used, whatever lifetime GLPI reports."""
@@ -147,6 +151,14 @@ class GlpiLookup:
                     for task in items
                 ]
             yield from found
+
+    def notes_of(self, ticket_id: int, kind: Kind) -> dict[int, bool] | None:
+        """Return the ticket's follow-ups or solutions that the API's user sees: number to whether it is private."""
+        path = f"{TICKETS}/{ticket_id}/Timeline/{NOTES[kind]}"
+        rows = self._get(path, missing=[])
+        with _reading(path):
+            notes = {row["item"]["id"]: bool(row["item"].get("is_private")) for row in rows}
+        return notes if len(rows) < MOST_NOTES else None
 
     def document(self, document: Document, into: BinaryIO, most: int) -> Download:
         """Write a document's content to a file."""

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, Protocol
 
 from shared.errors import BridgeError
 from shared.events.snapshots import Document
+from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
 from shared.notices.refusals import Refusal
 
@@ -84,6 +85,16 @@ class HelpdeskLookup(Protocol):
 
         Raises:
             HelpdeskUnreachable: if it gave no usable answer; changes yielded before are valid.
+        """
+
+    def notes_of(self, ticket_id: int, kind: Kind) -> dict[int, bool] | None:
+        """Return the ticket's follow-ups or solutions that the API's user sees: number to whether it is private.
+
+        Returns:
+            The notes; None if there may be more than the help desk returns.
+
+        Raises:
+            HelpdeskUnreachable: if it gave no usable answer.
         """
 
     def document(self, document: Document, into: BinaryIO, most: int) -> Download:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from itertools import islice
@@ -12,12 +12,14 @@ from typing import TypeVar
 from shared.events.delivery import Delivery, parse_delivery
 from shared.events.event import Event
 from shared.events.filter import why_filtered
-from shared.events.parsing import parse_event
+from shared.events.parsing import parse, parse_event
 from shared.events.place import place_of
 from shared.helpdesk.lookup import Changed, HelpdeskLookup
+from shared.notices.kinds import Kind, row_id_of
 from shared.store.journal.ticket_queries import Desired
 from shared.store.tables.ledger import LedgerState
 from shared.store.transaction import Store, Transaction
+from shared.values.ids import LARGEST
 
 OVERLAP = timedelta(days=1)
 """How far to read back before the mark: clocks differ, GLPI's filter has no time zone, transactions commit late."""
@@ -49,7 +51,8 @@ class Reconciled:
         left_out: Done ticket tasks from before the first day for which hours are wanted.
         issues: the number of issues that will be created, by tracker project.
         seconds: the time that will be logged, by tracker project and person.
-        tickets: tickets with missing events, which must be notified.
+        withdrawn: follow-ups and solutions that were not sent yet, and are now deleted or private.
+        tickets: tickets with new events, which must be notified.
     """
 
     since: datetime
@@ -59,6 +62,7 @@ class Reconciled:
     missed: int = 0
     unlinked_tasks: int = 0
     left_out: int = 0
+    withdrawn: int = 0
     issues: Counter[int] = field(default_factory=Counter)
     seconds: Counter[HoursOf] = field(default_factory=Counter)
     tickets: set[int] = field(default_factory=set)
@@ -99,7 +103,9 @@ def reconcile(
     day = hours_since.isoformat() if hours_since else before
     found = Reconciled(since or read_until - OVERLAP)
     missing: list[Changed] = []
+    changed: dict[int, datetime] = {}
     for batch in _batches(lookup.changed_since(found.since)):
+        changed |= {one.event["ticket"]["id"]: one.changed_at for one in batch if "task" not in one.event}
         with store.transaction() as tx:
             missing += _missing(tx, batch, found, day)
     missing.sort(key=lambda one: one.changed_at)
@@ -108,9 +114,12 @@ def reconcile(
         found.missed = sum(overdue[0] <= one.changed_at <= overdue[1] for one in missing)
     with store.transaction() as tx:
         _count(tx, missing, found)
+    withdrawn = _withdrawn(store, lookup, changed)
+    found.withdrawn = len(withdrawn)
+    found.tickets |= {one.event["ticket"]["id"] for one in withdrawn}
     if dry_run:
         return found
-    for batch in _batches(missing):
+    for batch in _batches([*missing, *withdrawn]):
         with store.transaction() as tx:
             private_text = tx.journal.keeps_private_text()
             tx.journal.append([_delivery(one) for one in batch], datetime.now(UTC), private_text=private_text)
@@ -178,6 +187,39 @@ def _count(tx: Transaction, missing: Iterable[Changed], found: Reconciled) -> No
         found.seconds[HoursOf(project_id, person.login if person else "")] += event.task.actiontime
 
 
+def _withdrawn(store: Store, lookup: HelpdeskLookup, changed: Mapping[int, datetime]) -> list[Changed]:
+    """Return events for notes of changed tickets that were not sent yet and are now deleted or private.
+
+    The API hides what its user may not read, so a note counts as deleted only if this user sees others of its kind.
+    """
+    shown = dict[tuple[int, Kind], dict[int, bool] | None]()
+    withdrawn = list[Changed]()
+    for ticket_ids in _batches(changed):
+        with store.transaction() as tx:
+            rows = tx.journal.unsent_notes(ticket_ids)
+            unsent = [(row.ticket_id, *row_id_of(row.key), row.occurred_at) for row in rows]
+        for ticket_id, kind, number, known_at in unsent:
+            if (ticket_id, kind) not in shown:
+                shown[ticket_id, kind] = lookup.notes_of(ticket_id, kind)
+            notes = shown[ticket_id, kind]
+            if notes is not None and notes.get(number, True):
+                at = max(changed[ticket_id], known_at)
+                withdrawn.append(_withdrawal(ticket_id, kind, number, at, is_private=number in notes))
+    seen = {kind for (_, kind), notes in shown.items() if notes}
+    return [one for one in withdrawn if not seen.isdisjoint(one.event)]
+
+
+def _withdrawal(ticket_id: int, kind: Kind, number: int, at: datetime, *, is_private: bool) -> Changed:
+    event = {
+        "event": f"{kind}.updated" if is_private else f"{kind}.deleted",
+        "occurred_at": at.isoformat(),
+        "sequence": LARGEST,  # after the events of this moment
+        "ticket": {"id": ticket_id},
+        str(kind): {"id": number, **({"is_private": True} if is_private else {})},
+    }
+    return Changed(event, at)
+
+
 def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:
     rest = iter(items)
     while batch := list(islice(rest, AT_ONCE)):
@@ -185,6 +227,4 @@ def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 
 def _delivery(one: Changed) -> Delivery:
-    event = one.event
-    what = f"ticket-task:{event['task']['id']}" if "task" in event else f"ticket:{event['ticket']['id']}"
-    return parse_delivery(event, f"reconcile:{what}:{one.changed_at:%Y%m%dT%H%M%SZ}")
+    return parse_delivery(one.event, f"reconcile:{parse(one.event).key}:{one.changed_at:%Y%m%dT%H%M%SZ}")

@@ -15,12 +15,15 @@ from producer.admin.services import Services
 from shared.helpdesk.glpi import GlpiLookup
 from shared.helpdesk.lookup import HelpdeskUnreachable
 from shared.helpdesk.reconciliation import HoursOf, Reconciled, reconcile
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason
 from shared.store.configuration.mappings import MappingKind
 from shared.store.tables.journal import ReconciliationMark
 from tests.support.bridge import SUPPORT, Bridge
+from tests.support.events import followup_event, task_event, ticket, ticket_event
 from tests.support.events import task as ticket_task
-from tests.support.events import task_event, ticket, ticket_event
 from tests.support.glpi_api import GlpiApi, glpi_api
+from tests.support.ledger import notes_of
 
 OTHER = 2
 START = datetime(2026, 11, 1, 8, tzinfo=UTC)
@@ -305,3 +308,50 @@ def test_what_a_person_compares_is_notified_unless_nothing_is_to_be_done(
     monkeypatch.setattr(Services, "notify", lambda _, ticket_ids: notified.extend(ticket_ids))
     compare(Services(bridge.settings, bridge.store), START, hours_since=None, dry_run=dry_run)
     assert notified == ([] if dry_run else [1])
+
+
+def shown_note(number: int, *, is_private: bool = False) -> dict[str, Any]:
+    """Return a follow-up as GLPI's API shows it."""
+    return {"id": number, "content": "…", "is_private": is_private}
+
+
+@pytest.mark.promise("SEC-84")
+@pytest.mark.parametrize(
+    ("left", "reason", "count"),
+    [
+        ([shown_note(77, is_private=True)], Reason.PRIVATE_THERE(), 1),
+        ([shown_note(78)], Reason.DELETED_THERE(), 1),
+        ([shown_note(77)], None, 0),
+        ([], None, 0),
+    ],
+    ids=["private", "deleted", "public", "perhaps the user may not see follow-ups"],
+)
+def test_a_follow_up_that_was_not_sent_yet_and_is_private_or_gone_is_not_sent(
+    bridge: Bridge,
+    api: GlpiApi,
+    stand_in: StandIn,
+    left: list[dict[str, Any]],
+    reason: Notice | None,
+    count: int,
+) -> None:
+    bridge.configure(sync_followups="public")
+    (event_id,) = bridge.receive(followup_event())
+    bridge.sync()
+    api.ticket(4711, at(0))
+    api.notes[4711, "Followup"] = left
+    assert run(bridge, api, dry_run=True).withdrawn == count
+    assert run(bridge, api).withdrawn == count
+    assert run(bridge, api).withdrawn == 0 or reason is None
+    bridge.forward(task_event())
+    bridge.sync()
+    assert len(notes_of(stand_in)) == (0 if reason else 1)
+    assert reason in (None, bridge.event(event_id).notice)
+
+
+def test_only_changed_tickets_with_notes_to_send_are_compared(bridge: Bridge, api: GlpiApi) -> None:
+    bridge.configure(sync_followups="all")
+    bridge.forward(task_event())
+    bridge.forward(followup_event(1))
+    api.ticket(4711, at(0))
+    run(bridge, api)
+    assert not [one for one in api.calls if "Followup" in one]

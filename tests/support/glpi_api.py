@@ -44,6 +44,7 @@ class GlpiApi:
         users: e-mail addresses, by id.
         tickets: tickets as the API shows them, by id.
         tasks: ticket tasks as the API shows them, by ticket id.
+        notes: follow-ups and solutions as the API shows them, by ticket id and `Followup` or `Solution`.
         documents: contents, by id; None if the file is missing on GLPI's disk.
         forbidden: documents that the API's user may not read.
         statuses: statuses by document with which a proxy in front answers.
@@ -59,6 +60,7 @@ class GlpiApi:
         self.users: dict[int, str | None] = {}
         self.tickets: dict[int, dict[str, Any]] = {}
         self.tasks: dict[int, list[dict[str, Any]]] = {}
+        self.notes: dict[tuple[int, str], list[dict[str, Any]]] = {}
         self.documents: dict[int, bytes | None] = {}
         self.forbidden: set[int] = set()
         self.statuses: dict[int, int] = {}
@@ -158,6 +160,9 @@ class GlpiApi:
             }
         if tasks := re.fullmatch(r"/v2/Assistance/Ticket/(\d+)/Timeline/Task", path):
             return 200, [{"type": "Task", "item": one} for one in self.tasks.get(int(tasks[1]), [])]
+        if notes := re.fullmatch(r"/v2/Assistance/Ticket/(\d+)/Timeline/(Followup|Solution)", path):
+            of_kind = self.notes.get((int(notes[1]), notes[2]), [])
+            return 200, [{"type": notes[2], "item": one} for one in of_kind]
         if ticket := re.fullmatch(r"/v2/Assistance/Ticket/(\d+)", path):
             found = self.tickets.get(int(ticket[1]))
             return (200, found) if found else (404, {"status": "ERROR_ITEM_NOT_FOUND"})

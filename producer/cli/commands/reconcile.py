@@ -42,8 +42,9 @@ def reconcile(
 ) -> None:
     """Find and forward GLPI changes without an event.
 
-    The command asks GLPI's API for changed tickets and finished tasks. Workers do the same once a day. Use --since for
-    a first import. Nothing is sent twice.
+    The command asks GLPI's API for changed tickets and finished tasks, and whether follow-ups and solutions that were
+    not sent yet are deleted or private now. Workers do the same once a day. Use --since for a first import. Nothing is
+    sent twice.
     """
     from producer.admin.backfill.reconcile import compare
 
@@ -66,6 +67,7 @@ def _as_json(found: Reconciled, *, dry_run: bool) -> dict[str, Any]:
         "missing_tasks": found.missing_tasks,
         "unlinked_tasks": found.unlinked_tasks,
         "left_out": found.left_out,
+        "withdrawn": found.withdrawn,
         "issues": [
             {"tracker_project_id": project, "count": number}
             for project, number in sorted(found.issues.items())
@@ -85,6 +87,8 @@ def _as_json(found: Reconciled, *, dry_run: bool) -> dict[str, Any]:
 def _tell(found: Reconciled, *, dry_run: bool) -> None:
     since = f"{found.since.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
     say(f"{count(found.seen, 'ticket or task', 'tickets and tasks')} changed since {since}.")
+    if found.withdrawn:
+        say(f"{count(found.withdrawn, 'note')} not sent, because GLPI deleted it or made it private.")
     if not found.missing:
         say("Nothing is missing.")
         return

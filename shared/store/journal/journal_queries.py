@@ -11,7 +11,7 @@ from typing import Any, cast
 from sqlalchemy import ColumnElement, Table, and_, case, exists, func, or_, select
 from sqlalchemy.orm import Session, load_only
 
-from shared.events.event import ADDITION_EVENTS
+from shared.events.event import ADDITION_EVENTS, NOTE_EVENTS, is_private
 from shared.events.stored import entity_name
 from shared.notices.notice import Code, Notice
 from shared.notices.reasons import Reason
@@ -25,6 +25,7 @@ from shared.store.journal.due import (
     is_due,
     is_due_of_few,
     is_pending_of_few,
+    snapshot_of,
 )
 from shared.store.ledger.transitions import FOR_A_PERSON
 from shared.store.tables.explained import reason_from_columns
@@ -262,6 +263,18 @@ class JournalQueries:
         )
         found = self._session.execute(statement.order_by(*ORDER))
         return [(row.id, row.next_attempt_at, row.code) for row in found]
+
+    def unsent_notes(self, ticket_ids: Collection[int]) -> list[JournalEvent]:
+        """Return the newest events of tickets' follow-ups and solutions that are public, but were not sent yet."""
+        waits = or_(
+            JournalEvent.state.in_((EventState.PENDING, EventState.ON_HOLD, EventState.FAILED)),
+            is_in_state(EventState.SKIPPED, Reason.NO_ISSUE_FOR_NOTE),
+        )
+        keys = select(JournalEvent.key).where(
+            JournalEvent.ticket_id.in_(ticket_ids), JournalEvent.event.in_(NOTE_EVENTS), waits
+        )
+        newest = (self.of_key(key)[0] for key in self._session.scalars(keys.distinct()).all())
+        return [row for row in newest if (event := snapshot_of(row)) and not is_private(event)]
 
     def has_pending(self, ticket_id: int) -> bool:
         """Return whether a ticket has a pending event, due or not."""
