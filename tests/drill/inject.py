@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -19,6 +19,7 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from deploy.embedded.errors import EmbeddedError
+from deploy.embedded.ports import HOST
 from tests.drill.administrator import Administrator
 from tests.drill.plan import Fault
 from tests.drill.stand import Stand
@@ -106,6 +107,7 @@ class Injector:
         for refusing in list(self.refusing):
             self._until_it_succeeds(refusing.end)
         self.stand.postgres.revive()
+        self._until_it_succeeds(lambda: _alter(self, "RESET default_transaction_read_only"))
         self.stand.glpi.down = False
         self.board.clear()
         self._hand.shutdown()
@@ -142,7 +144,7 @@ class Injector:
         while True:
             try:
                 return action()
-            except (SQLAlchemyError, RedisError):
+            except (SQLAlchemyError, RedisError, psycopg2.Error):
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(TURN_S)
@@ -219,6 +221,30 @@ def _postgres_terminate(injector: Injector, _kind: str, /) -> int:
     return injector.stand.postgres.terminate_backends("drill")
 
 
+def _postgres_read_only(injector: Injector, _kind: str, /, seconds: float) -> int:
+    injector.later(seconds, lambda: _writable(injector))
+    _alter(injector, "SET default_transaction_read_only = on")
+    return injector.stand.postgres.terminate_backends("drill")
+
+
+def _writable(injector: Injector) -> None:
+    """Let new sessions write again; if the server is down, try again later."""
+    try:
+        _alter(injector, "RESET default_transaction_read_only")
+    except ABSENT:
+        injector.later(1.0, lambda: _writable(injector))
+
+
+def _alter(injector: Injector, change: str) -> None:
+    postgres = injector.stand.postgres
+    with closing(
+        psycopg2.connect(host=HOST, port=postgres.port, user="postgres", connect_timeout=5)
+    ) as server:
+        server.autocommit = True
+        with server.cursor() as cursor:
+            cursor.execute(f"ALTER DATABASE drill {change}")
+
+
 def _glpi(injector: Injector, _kind: str, /, seconds: float) -> int:
     glpi = injector.stand.glpi
     glpi.down = True
@@ -287,6 +313,7 @@ ACTIONS: dict[str, Callable[..., int | None]] = {
     "redis_refuse": _redis_refuse,
     "postgres_crash": _postgres_crash,
     "postgres_terminate": _postgres_terminate,
+    "postgres_read_only": _postgres_read_only,
     "glpi": _glpi,
     "tracker": _tracker,
     "tracker_setting": _tracker_setting,

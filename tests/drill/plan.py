@@ -216,6 +216,12 @@ KINDS = (
     Kind("Redis: out of memory", "redis_refuse", 0.5, _refusing("OOM")),
     Kind("PostgreSQL: immediate shutdown", "postgres_crash", 1.2, _none),
     Kind("PostgreSQL: pg_terminate_backend", "postgres_terminate", 4, _none),
+    Kind(
+        "PostgreSQL: read-only for a while",
+        "postgres_read_only",
+        1.2,
+        lambda chance: {"seconds": round(chance.uniform(1, 6), 2)},
+    ),
     Kind("GLPI: 503 for a while", "glpi", 1.5, lambda chance: {"seconds": round(chance.uniform(1, 6), 2)}),
     Kind("tracker: silent, nothing done", "tracker", 4, _creation("timeout_before", seconds=6)),
     Kind("tracker: silent, done all the same", "tracker", 5, _creation("timeout_after", seconds=6)),
