@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,8 @@ from tests.support.workload import Expected, Workload, generate
 pytestmark = pytest.mark.promise("OPS-04")
 
 SYNCED_WITHIN_S = 150
+WATCHED_S = 15
+"""Longer than the sweep and a pause: a worker that would send anything has done so."""
 
 
 @pytest.fixture
@@ -106,3 +110,59 @@ def test_yesterday_s_backup_is_restored_and_everything_sent_again_without_a_dupl
     assert set(fleet.states()) <= {"done", "skipped", "superseded"}, fleet.states()
     ended = fleet.run("restore", "end")
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def restored(fleet: Fleet, server: PostgresServer, url: str, backup: str, how: str) -> None:
+    """Restore a backup while every process goes on, as nobody should."""
+    fleet.bridge.store.database.close()
+    options = ["--exit-on-error", "--no-owner", "--no-acl", f"--dbname={address(url)}"]
+    if how == "into a new database":
+        name = str(make_url(url).database)
+        server.drop_database(name)
+        server.create_database(name)
+    else:
+        options += ["--clean", "--if-exists", "--single-transaction"]
+    postgres("pg_restore", *options, backup)
+
+
+@pytest.mark.slow
+@pytest.mark.promise("OPS-33")
+@pytest.mark.parametrize("how", ["into a new database", "over the old one"])
+def test_a_restore_under_running_processes_sends_nothing_until_a_person_begins_it(
+    fleet: Fleet, postgres_server: PostgresServer, postgres_url: str, tmp_path: Path, how: str
+) -> None:
+    workload = generate(7, tickets=12, events=40, copies=1)
+    half = len(workload.deliveries) // 2
+    fleet.send(workload.deliveries[:half])
+    fleet.wait_until_synced(SYNCED_WITHIN_S)
+    backup = str(tmp_path / "deskbridge.dump")
+    postgres("pg_dump", "--format=custom", f"--file={backup}", address(postgres_url))
+    fleet.send(workload.deliveries[half:])
+    fleet.wait_until_synced(SYNCED_WITHIN_S)
+    before = counted(fleet)
+
+    restored(fleet, postgres_server, postgres_url, backup, how)
+    fleet.send(workload.deliveries)
+    assert is_refused(fleet), "the doctor names it"
+    time.sleep(WATCHED_S)
+    assert counted(fleet) == before
+    assert fleet.states().get("pending"), "the producer has accepted them"
+    ended = fleet.run("restore", "end")
+    assert counted(fleet) == before, ended.stdout
+    assert is_refused(fleet), "this command alone confirms nothing"
+
+    for _ in range(2):
+        begun = fleet.run("restore", "begin")
+        assert (begun.returncode, "a worker was running" in begun.stderr) == (0, True)
+    refused = fleet.run("restore", "end")
+    assert "pending" in refused.stderr
+    fleet.wait_until_synced(SYNCED_WITHIN_S)
+    assert counted(fleet) == before, fleet.logs()
+    for said in ("Recovery mode is off.", "Recovery mode was already off."):
+        assert said in fleet.run("restore", "end").stdout
+
+
+def is_refused(fleet: Fleet) -> bool:
+    """Return whether the doctor fails on the database, within a few seconds."""
+    found = json.loads(fleet.run("doctor", "--json").stdout)
+    return any((one["check"], one["status"]) == ("recovery", "failure") for one in found)
