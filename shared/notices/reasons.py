@@ -298,7 +298,7 @@ class Reason(Code, article=NOTHING_WRONG):
         article="KB-WORK-001",
     )
     EQUAL_UNDER_WAY = Message(
-        "equal_under_way", "another one with the same text is being created", article="KB-WORK-001"
+        "equal_under_way", "another one that may look the same is being created", article="KB-WORK-001"
     )
     OWNED_BY_ANOTHER = Message(
         "owned_by_another", "#{tracker_id} belongs to {kind:word} {key}", article="KB-WORK-002"
@@ -330,6 +330,11 @@ class Reason(Code, article=NOTHING_WRONG):
     UNEXPECTED_AUTHOR = Message(
         "unexpected_author",
         "Redmine has one with the same text, but with an unexpected author",
+        article="KB-WORK-002",
+    )
+    OTHER_TEXT = Message(
+        "other_text",
+        "Redmine has one with another text, by the same author: Redmine changes texts, or someone added one by hand",
         article="KB-WORK-002",
     )
     NO_VERDICT = Message(

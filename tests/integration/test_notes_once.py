@@ -106,6 +106,20 @@ def test_a_refused_read_back_does_not_let_the_note_be_sent_again(
     assert row(begun, Kind.FOLLOWUP, 77).state == LedgerState.LINKED
 
 
+@pytest.mark.parametrize("fault", ["reset_after", "garbage_after", "status_before"])
+@pytest.mark.parametrize("status", [401, 403, 404, 429, 500])
+def test_a_look_before_the_note_that_fails_costs_at_most_time(
+    begun: Bridge, stand_in: StandIn, fault: str, status: int
+) -> None:
+    stand_in.fault(fault, method="GET", path=ISSUE, status=status, count=1)
+    begun.receive(followup_event(1))
+    begun.sync()
+    begun.redis.flushdb()
+    until_settled(begun)
+    assert texts(stand_in) == ["Toner 77 ordered"], begun.steps()
+    assert row(begun, Kind.FOLLOWUP, 77).state == LedgerState.LINKED
+
+
 def test_redmine_goes_away_right_after_the_note(begun: Bridge, stand_in: StandIn) -> None:
     """Further calls are not allowed: that must not free the row of a note that exists."""
     begun.receive(followup_event(1))

@@ -94,6 +94,7 @@ class TicketContext:
         steps: the steps so far, for the ticket history; each commit stores them.
         to_notify: other tickets to notify at the end, because their waiting work can continue.
         attached: documents attached in this pass, or to attach once there is an issue: number to file name.
+        newest_notes: issue to the newest tracker id among its notes, as read last.
         moved: issue to its tracker project, if that is not the one that was loaded.
         answered: whether the tracker has given any clear answer.
         probes: whether all other tickets wait for the tracker's answer.
@@ -116,6 +117,7 @@ class TicketContext:
     steps: list[TraceStep] = field(default_factory=list)
     to_notify: set[int] = field(default_factory=set)
     attached: dict[int, str] = field(default_factory=dict)
+    newest_notes: dict[int, int] = field(default_factory=dict)
     moved: dict[int, int] = field(default_factory=dict)
     answered: bool = False
     probes: bool = False

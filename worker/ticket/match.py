@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
@@ -52,15 +52,20 @@ class Essence:
     tracker_id: int | None = None
 
     def meets(self, other: Essence) -> bool:
-        """Return whether the two may describe the same object."""
-        mine, others = (self.place, self.subject, self.text), (other.place, other.subject, other.text)
+        """Return whether the two may describe the same object; two known ids decide alone."""
+        if self.tracker_id is not None and other.tracker_id is not None:
+            return self.tracker_id == other.tracker_id
+        return (self.subject, self.text) == (other.subject, other.text) and self.meets_but_for_text(other)
+
+    def meets_but_for_text(self, other: Essence) -> bool:
+        """Return whether the two may describe the same object if the tracker changes texts."""
         if_known = (
             (self.day, other.day),
             (self.size, other.size),
             (self.tracker_id, other.tracker_id),
         )
         is_same = all(one == another or None in (one, another) for one, another in if_known)
-        return mine == others and is_same and not self.hours.isdisjoint(other.hours)
+        return self.place == other.place and is_same and not self.hours.isdisjoint(other.hours)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,8 @@ class Doubt:
     Attributes:
         refused: tracker ids that a person has ruled out for this row.
         essence: the essence of the sent request; None: candidates are not compared with it.
+        newest_before: the newest tracker id that was known before the request.
+        until: the latest time at which the request may have had its effect; None if unknown.
     """
 
     key: Hashable
@@ -89,19 +96,23 @@ class Doubt:
     since: datetime
     refused: tuple[int, ...] = ()
     essence: Essence | None = None
+    newest_before: int = 0
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The decision on rows in doubt after a lookup; a row in neither mapping is absent on the tracker.
+    """The decision on rows in doubt after a lookup; a row in none of the mappings is absent on the tracker.
 
     Attributes:
         adopted: row key to the candidate that the row adopts.
         unclear: row key to candidates that match in everything but their author.
+        other_text: row key to candidates that match in everything but their text.
     """
 
     adopted: dict[Hashable, Candidate]
     unclear: dict[Hashable, list[Candidate]]
+    other_text: dict[Hashable, list[Candidate]] = field(default_factory=dict)
 
 
 def sent_essence(kind: Kind, body: Mapping[str, Any], issue_id: int | None = None) -> Essence:
@@ -239,13 +250,15 @@ def resolve(
     doubts: Sequence[Doubt],
     found: Sequence[Candidate],
     earlier: Mapping[Any, Sequence[Candidate]] | None = None,
+    other_texts: Sequence[Candidate] = (),
 ) -> Resolution:
-    """Decide on rows that may be indistinguishable: adopted, unclear (only the author does not match) or absent.
+    """Decide on rows that may be indistinguishable: adopted, unclear (author or text does not match) or absent.
 
     Args:
         doubts: the rows, oldest claim first.
         found: the candidates, oldest first.
         earlier: row key to candidates that match the text of an earlier attempt of that row.
+        other_texts: objects whose text no row has sent.
     """
     adopted = assign(doubts, found)
     taken = {one.tracker_id for one in adopted.values()}
@@ -261,13 +274,27 @@ def resolve(
         left = [one for one in alike if one.tracker_id not in taken and is_possible(doubt, one)]
         if doubt.key not in adopted and left:
             unclear[doubt.key] = left
-    return Resolution(adopted, unclear)
+    other_text: dict[Hashable, list[Candidate]] = {}
+    for doubt in doubts:
+        left = [one for one in other_texts if fits_but_for_text(doubt, one)]
+        if doubt.key not in adopted and doubt.key not in unclear and left:
+            other_text[doubt.key] = left
+    return Resolution(adopted, unclear, other_text)
 
 
 def fits(doubt: Doubt, candidate: Candidate) -> bool:
     """Return whether a claim may have created a candidate: `is_possible`, and by a possible author."""
     author_possible = not doubt.authors or candidate.author_id in doubt.authors
     return author_possible and is_possible(doubt, candidate)
+
+
+def fits_but_for_text(doubt: Doubt, candidate: Candidate) -> bool:
+    """Return whether a claim may have created a candidate whose text the tracker has changed (decision 31)."""
+    mine, others = doubt.essence, candidate.essence
+    is_meant = mine is not None and others is not None and mine.meets_but_for_text(others)
+    is_newer = candidate.tracker_id > doubt.newest_before
+    is_in_time = doubt.until is None or candidate.created_on <= doubt.until
+    return is_meant and is_newer and is_in_time and fits(replace(doubt, essence=None), candidate)
 
 
 def is_possible(doubt: Doubt, candidate: Candidate) -> bool:

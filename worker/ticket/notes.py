@@ -6,13 +6,20 @@ The tracker silently drops a note if the person may not add notes.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
 from shared.bodies.precedence import RenderedBody
-from shared.errors import BridgeError, ImpersonationRefused, NotYet, OutcomeUnknown, TrackerRejected
+from shared.errors import (
+    BridgeError,
+    ImpersonationRefused,
+    NotYet,
+    OutcomeUnknown,
+    TrackerRejected,
+)
 from shared.events.attachments import shown_documents
 from shared.events.event import Event
 from shared.events.payloads import note_body
@@ -26,13 +33,14 @@ from shared.store.configuration.matching import TrackerPerson
 from shared.store.tables.ledger import LedgerState
 from shared.store.transaction import Transaction
 from shared.tracker.answers import Answer
+from shared.tracker.lists import Listed
 from worker.ticket.additions import Addition, issue_and_sender
 from worker.ticket.bodies import choose_body
 from worker.ticket.context import TicketContext
 from worker.ticket.load import Work
 from worker.ticket.match import Candidate, sent_essence, unheld
 from worker.ticket.plan import Pending
-from worker.ticket.reconcile import CLOCK_MARGIN
+from worker.ticket.reconcile import CLOCK_MARGIN, of_no_row
 from worker.ticket.results import Created
 from worker.ticket.search import additions_of, ids_of
 from worker.ticket.trial import NOT_CREATED, author
@@ -73,7 +81,13 @@ class NoteCreation(Addition):
         return str(self.body["issue"].get("notes") or "").strip()
 
     async def prepared(self) -> NoteCreation:
-        """Return the note, with the person's name in its text if the API user acts for them and no template is used."""
+        """Return the note, with the person's name in its text if the API user acts for them and no template is used.
+
+        The issue's notes are read first, unless this pass has read them: what is newer afterwards may be this note.
+        """
+        if self.newest_before is None:
+            with suppress(TrackerRejected):  # the answer to the note itself tells why
+                await self._notes()
         if not self.sender.is_withheld or self.chosen.template is not None:
             return self
         note = self.sender.about.note or _note(self.asking)
@@ -110,17 +124,30 @@ class NoteCreation(Addition):
             raise error(self.method, self.path, **about, detail=Detail.NOTE_NOT_KEPT())
         return replace(answer, data={"note": note})
 
+    @property
+    def newest_before(self) -> int | None:
+        """The newest of the issue's notes, as read before this one is sent."""
+        return self.ctx.newest_notes.get(self.issue.tracker_id)
+
+    async def _notes(self) -> tuple[list[Listed], Answer]:
+        """Read the issue's notes, and remember the newest."""
+        issue_id = self.issue.tracker_id
+        listed, answer = await additions_of(self.ctx, self.kind, issue_id)
+        self.ctx.newest_notes[issue_id] = max(ids_of(listed), default=0)
+        return listed, answer
+
     async def _read_back(self, attempt: int, person: TrackerPerson | None) -> Mapping[str, Any] | None:
         """Return the note that was just added, or None; if several have its text, return the newest.
 
-        If none has its text, the tracker may have changed the text: then the author's only recent note counts.
+        If none has its text, the tracker may have changed the text: then the sender's only new note counts.
 
         Raises:
-            NotYet: if there is none and another worker has the event now, or if one has an unexpected author.
+            NotYet: if there is none and another worker has the event now, or if one has an unexpected author, or if
+                several may be the one.
             BridgeError: as for any call.
         """
-        ctx, kind = self.ctx, self.kind
-        listed, answer = await additions_of(ctx, kind, self.issue.tracker_id)
+        ctx, kind, before = self.ctx, self.kind, self.newest_before
+        listed, answer = await self._notes()
 
         def read(tx: Transaction) -> tuple[bool, set[int], datetime, datetime]:
             row, now = tx.ledger(kind).get(self.key), tx.now()
@@ -141,9 +168,8 @@ class NoteCreation(Addition):
         alike = [one for one in left if one.essence and one.essence.meets(own)]
         found = [one for one in alike if self._may_be_by(one)]
         if not found and is_ours:
-            authors = [person.tracker_user_id] if person is not None else self.sender.administrators
-            lately = [one for one in left if one.created_on >= since and one.author_id in authors]
-            found = lately if len(lately) == 1 else []
+            newer = [one for one in left if _is_newer(one, before, since)]
+            found = await self._of_sender(newer, person)
         if not found and not is_ours:
             raise NotYet(Fault.ANOTHER_WORKER_HAS_IT())
         if not found and any(one.created_on >= since for one in alike):
@@ -152,6 +178,33 @@ class NoteCreation(Addition):
             await ctx.tracker.check_access()  # a key without rights sees no private notes
             return None
         return max(found, key=lambda one: one.tracker_id).listed
+
+    async def _of_sender(self, newer: list[Candidate], person: TrackerPerson | None) -> list[Candidate]:
+        """Return the sender's only new note, whatever its text; no other row may have sent it.
+
+        Args:
+            newer: the notes that are new since the issue was read before the call.
+            person: the person of the call; None for the API user.
+
+        Raises:
+            NotYet: if there are several.
+        """
+        administrators = self.sender.administrators
+        authors = [[person.tracker_user_id], administrators] if person is not None else [administrators]
+        of_each = [[one for one in newer if one.author_id in some] for some in authors]
+        if person is None and not administrators:
+            of_each = [newer]
+        mine = next(filter(None, of_each), [])
+        if not mine:
+            return []
+        own_row = self.kind, self.key
+        rows = await self.ctx.db.change(
+            lambda tx: list(tx.ledger(self.kind).unlinked_at(self.issue.tracker_id))
+        )
+        mine = of_no_row(mine, [row for row in rows if (row.kind, row.key) != own_row])
+        if len(mine) > 1:
+            raise NotYet(Reason.OTHER_TEXT())
+        return mine
 
     def _may_be_by(self, one: Candidate) -> bool:
         person, administrators = self.sender.match.person, self.sender.administrators
@@ -182,6 +235,11 @@ class SolutionCreation(NoteCreation):
     """The note of a solution."""
 
     kind = Kind.SOLUTION
+
+
+def _is_newer(one: Candidate, before: int | None, since: datetime) -> bool:
+    """Return whether a note is newer than those read before the call; if they could not be read, go by its time."""
+    return one.created_on >= since if before is None else one.tracker_id > before
 
 
 def attached(ctx: TicketContext, work: Work, note: Note) -> dict[int, str]:

@@ -8,7 +8,16 @@ from typing import Any
 
 from shared.events.payloads import Body
 from shared.notices.kinds import Kind
-from worker.ticket.match import NO_HOURS, Candidate, Doubt, Essence, fits, sent_essence, unheld
+from worker.ticket.match import (
+    NO_HOURS,
+    Candidate,
+    Doubt,
+    Essence,
+    fits,
+    found_essence,
+    sent_essence,
+    unheld,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +68,24 @@ def recall(
     return Recalled(None, list(alike.values()))
 
 
-def _is_alike(wanted: Essence, one: Candidate, *, by_author: bool) -> bool:
-    """Return whether an object may be an edited version: same place, and one of two texts (or the hours) unchanged.
+def keeps_texts(
+    kind: Kind, listed: Sequence[Mapping[str, Any]], linked: Mapping[int | None, Essence]
+) -> bool:
+    """Return whether a linked object still has the text that was sent, so that the tracker does not change texts.
 
-    A note has only one text, so an edited note cannot be recognised.
+    Of an issue, the subject counts: one whose description alone was changed is alike.
+
+    Args:
+        kind: the kind of the objects.
+        listed: the tracker's objects.
+        linked: tracker id to what was sent for it.
     """
+    found = [(linked[row["id"]], found_essence(kind, row)) for row in listed if row.get("id") in linked]
+    return any((mine.subject or mine.text) == (has.subject or has.text) for mine, has in found)
+
+
+def _is_alike(wanted: Essence, one: Candidate, *, by_author: bool) -> bool:
+    """Return whether an object may be an edited version: same place, and one of two texts (or the hours) unchanged."""
     has = one.essence
     if has is None or wanted.place != has.place:
         return False

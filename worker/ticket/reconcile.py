@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -13,10 +13,20 @@ from shared.errors import OutcomeUnknown, TrackerError, TrackerRejected
 from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
-from shared.store.tables.ledger import LedgerRow
+from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.transaction import NotUnique, Transaction
 from worker.ticket.context import TicketContext
-from worker.ticket.match import Candidate, Doubt, Resolution, candidates, fingerprint, resolve, sent_essence
+from worker.ticket.match import (
+    Candidate,
+    Doubt,
+    Resolution,
+    candidates,
+    fingerprint,
+    fits_but_for_text,
+    resolve,
+    sent_essence,
+    unheld,
+)
 from worker.ticket.retry import backoff, is_given_up, is_undecidable, round_delay
 from worker.ticket.search import ids_of, look_up
 
@@ -65,27 +75,54 @@ async def _settle_alike(ctx: TicketContext, kind: Kind, row: LedgerRow, shared: 
     except (OutcomeUnknown, TrackerRejected) as failure:
         await _another_round(ctx, alike, failure)
         return
-    held, others = await ctx.db.change(
+    held, others, unlinked = await ctx.db.change(
         lambda tx: (
             tx.ledger(kind).holders(ids_of(listed)),
             list(tx.ledger(kind).unsettleable_like(shared, moment)),
+            list(tx.ledger(kind).unlinked_at(within or 0)),
         )
     )
     found = candidates(kind, listed, sent.values(), held)
     if found and others:
         await _wait_for(ctx, alike, others)
         return
-    doubts = [
-        Doubt(
-            _id(one),
-            tuple(one.authors or ()),
-            _since(one) + offset,
-            refused=tuple(one.candidates or ()),
-            essence=sent[_id(one)],
-        )
-        for one in alike
-    ]
-    await _apply(ctx, alike, resolve(doubts, found, before))
+    doubts = [_doubt(ctx, one, offset) for one in alike]
+    odd = of_no_row(unheld(kind, listed, held), unlinked)
+    verdict = resolve(doubts, found, before, odd)
+    if verdict.other_text and (busy := _claimed_for(ctx, verdict, unlinked, offset)):
+        await _wait_for(ctx, alike, busy)
+        return
+    await _apply(ctx, alike, verdict)
+
+
+def _doubt(ctx: TicketContext, row: LedgerRow, offset: timedelta) -> Doubt:
+    """Return what matching needs of a row, with times by the tracker's clock, which is ahead by `offset`."""
+    settling = timedelta(seconds=ctx.settings.settling_time)
+    return Doubt(
+        _id(row),
+        tuple(row.authors or ()),
+        _since(row) + offset,
+        refused=tuple(row.candidates or ()),
+        essence=sent_essence(row.kind, row.body or {}, row.issue_id),
+        newest_before=row.newest_before or 0,
+        until=row.lease_until + settling + CLOCK_MARGIN + offset if row.lease_until else None,
+    )
+
+
+def of_no_row(found: Iterable[Candidate], rows: Sequence[LedgerRow]) -> list[Candidate]:
+    """Return the objects whose text none of the rows has sent."""
+    bodies = [(row, body) for row in rows for body in (row.body, *(row.earlier or ())) if body]
+    sent = [sent_essence(row.kind, body, row.issue_id) for row, body in bodies]
+    return [one for one in found if one.essence and not any(one.essence.meets(essence) for essence in sent)]
+
+
+def _claimed_for(
+    ctx: TicketContext, verdict: Resolution, unlinked: Sequence[LedgerRow], offset: timedelta
+) -> list[LedgerRow]:
+    """Return the rows that are claimed, and whose answers may name one of the objects with another text."""
+    odd = [one for many in verdict.other_text.values() for one in many]
+    claimed = [row for row in unlinked if row.state == LedgerState.CLAIMED]
+    return [row for row in claimed if any(fits_but_for_text(_doubt(ctx, row, offset), one) for one in odd)]
 
 
 def _id(row: LedgerRow) -> tuple[Kind, int]:
@@ -146,6 +183,9 @@ async def _apply(ctx: TicketContext, alike: Sequence[LedgerRow], verdict: Resolu
         elif row_id in verdict.unclear:
             may_be = [one.tracker_id for one in verdict.unclear[row_id]]
             decisions.hold(row, Reason.UNEXPECTED_AUTHOR(), may_be)
+        elif row_id in verdict.other_text:
+            may_be = [one.tracker_id for one in verdict.other_text[row_id]]
+            decisions.hold(row, Reason.OTHER_TEXT(), may_be)
         elif is_given_up(row.unclear or 0):
             decisions.hold(row, Reason.NEVER_CLEAR(count=row.unclear))
         else:

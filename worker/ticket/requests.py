@@ -86,6 +86,11 @@ class Creation(ABC):
         return self.issue.tracker_id if self.issue else None
 
     @property
+    def newest_before(self) -> int | None:
+        """The newest tracker id of its series that was read before the request; None if none was read."""
+        return None
+
+    @property
     def task_id(self) -> int | None:
         """The ticket task of a time entry."""
         return self.key if self.kind is Kind.TICKET_TASK else None
@@ -171,6 +176,7 @@ class Creation(ABC):
             authors=sorted(possible) if administrators else [],  # the API user may become the author
             fingerprint=fingerprint(self.kind, self.body, self.issue_id),
             earlier=_distinct([one for one in sent if one is not None and one != self.body]),
+            newest_before=self.newest_before,
         )
 
 

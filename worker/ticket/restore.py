@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from shared.events.filter import why_nothing_is_sent
 from shared.notices.reasons import Reason
 from shared.notices.steps import What
 from shared.store.journal.due import snapshot_of
-from shared.store.transaction import NotUnique
-from worker.ticket.match import Candidate, Doubt, sent_essence
-from worker.ticket.recall import Recalled, recall
+from shared.store.tables.ledger import LedgerRow
+from shared.store.transaction import NotUnique, Transaction
+from worker.ticket.match import Candidate, Doubt, fits_but_for_text, sent_essence, unheld
+from worker.ticket.recall import Recalled, keeps_texts, recall
+from worker.ticket.reconcile import of_no_row
 from worker.ticket.requests import Creation
 from worker.ticket.results import Created, Waiting
 from worker.ticket.search import ids_of, look_up
@@ -61,7 +64,23 @@ async def _recall(creation: Creation, since: datetime) -> Recalled:
         ahead = min(ahead, offset)
     held = await ctx.db.change(lambda tx: tx.ledger(kind).holders(ids_of(listed)))
     who = Doubt(creation.key, () if anyone else tuple(sorted(authors)), since - MARGIN + ahead)
-    return recall(kind, listed, [form.body for form in forms], who, held, creation.issue_id)
+    recalled = recall(kind, listed, [form.body for form in forms], who, held, creation.issue_id)
+    if recalled.own or recalled.alike:
+        return recalled
+
+    def read(tx: Transaction) -> tuple[list[LedgerRow], list[LedgerRow]]:
+        ledger = tx.ledger(kind)
+        return list(ledger.linked_to(held)), [
+            row for place in places for row in ledger.unlinked_at(place or 0)
+        ]
+
+    linked, unlinked = await ctx.db.change(read)
+    bodies = {row.tracker_id: sent_essence(row.kind, row.body, row.issue_id) for row in linked if row.body}
+    if keeps_texts(kind, listed, bodies):
+        return recalled
+    odd = of_no_row(unheld(kind, listed, held), unlinked)
+    may_be = [replace(who, essence=essence) for essence in sent]
+    return Recalled(None, [one for one in odd if any(fits_but_for_text(doubt, one) for doubt in may_be)])
 
 
 async def _forms(creation: Creation) -> list[Creation]:

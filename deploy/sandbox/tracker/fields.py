@@ -56,6 +56,13 @@ def stored_lines(value: str | None) -> str | None:
     return None if value is None else _LINE_END.sub("\r\n", value)
 
 
+def edited(call: Call, value: str | None) -> str | None:
+    """Return a text as the tracker stores it: unchanged, unless it edits texts."""
+    if not call.tracker.settings.edits_texts or value is None or blank(value):
+        return value
+    return f"<p>{value.strip()}</p>"
+
+
 def hours(value: object) -> float | None:
     """Return hours from a number or an accepted notation; None if they cannot be parsed.
 

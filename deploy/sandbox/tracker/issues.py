@@ -65,7 +65,8 @@ def _validated(call: Call, project: Project, attributes: dict[str, Any], watcher
     read_only = may.field_rule(tracker, call.user, project, "read_only")
     attributes = {name: value for name, value in attributes.items() if name not in read_only}
     subject = fields.text(attributes.get("subject"))
-    description = fields.stored_lines(fields.text(attributes.get("description")))
+    description = fields.edited(call, fields.text(attributes.get("description")))
+    description = fields.stored_lines(description)
     values, errors = fields.custom_values(call, "issue", attributes)
     if any(tracker.users[number].status == USER_LOCKED for number in watchers):
         errors.append(call.fault("watchers", "invalid"))
@@ -216,7 +217,9 @@ def _apply(call: Call, issue: Issue, attributes: dict[str, Any], notes: str, fil
         raise RefusedError(answers.invalid([call.fault("subject", "blank")]))
     if len(subject) > SUBJECT_LIMIT:
         raise RefusedError(answers.invalid([call.fault("subject", "too_long", SUBJECT_LIMIT)]))
-    description = fields.text(attributes.get("description", issue.description))
+    description = issue.description
+    if "description" in attributes:
+        description = fields.edited(call, fields.text(attributes["description"]))
     fields.refuse_null_character(call, subject, description, notes)
     project = _target(call, attributes.get("project_id")) or tracker.projects[issue.project_id]
     wanted = fields.whole(attributes.get("status_id"))
@@ -285,6 +288,7 @@ def _change(
         setattr(issue, name, value)
     for entry_id in call.tracker.entries_of_issue.get(issue.id, ()):  # they move to another project with it
         call.tracker.time_entries[entry_id].project_id = issue.project_id
+    notes = fields.edited(call, notes) or ""
     is_split = private and bool(details) and not fields.blank(notes)
     parts = [("", details, False), (notes, [], True)] if is_split else [(notes, details, private)]
     issue.journals += [

@@ -238,6 +238,7 @@ class Settings:
         attachment_max_kb: Maximum size of a file, in kilobytes.
         refused_extensions: Extensions of refused files, such as `exe`.
         closed_issues_take_time: Off: time entries on closed issues are refused (6.1).
+        edits_texts: On: descriptions, comments and notes are stored trimmed and as a paragraph, as by an HTML editor.
         deletion_s: Seconds for which a deleted project still exists (6.0, 6.1).
     """
 
@@ -262,4 +263,5 @@ class Settings:
     attachment_max_kb: int = 5120
     refused_extensions: list[str] = field(default_factory=list)
     closed_issues_take_time: bool = True
+    edits_texts: bool = False
     deletion_s: float = 0.05

@@ -29,6 +29,7 @@ from deploy.sandbox.tracker.records import (
 from deploy.sandbox.tracker.state import Tracker
 
 DEFAULT_KEY = "f00dfeed" * 5
+A_YEAR_S = 365 * 86_400.0
 MANAGER, DEVELOPER, REPORTER = 3, 4, 5
 STATUS_NAMES = ("New", "In Progress", "Resolved", "Feedback", "Closed", "Rejected")
 ISSUE_AND_TIME = ["issue_tracking", "time_tracking"]
@@ -73,7 +74,7 @@ def seeded(
         for number in range(extra_categories):
             category_id = len(tracker.categories) + 1
             tracker.categories[category_id] = Category(category_id, project_id, f"Category {number}")
-    _issues(tracker, now)
+    _issues(tracker, now - A_YEAR_S)
     tracker.reindex()
     tracker.changes = 0
     return tracker

@@ -120,7 +120,7 @@ def _validated(
         author,
         activity_id,
         amount,
-        comments,
+        fields.edited(call, comments),
         spent_on,
         values,
         created_on=now,

@@ -154,6 +154,17 @@ class LedgerQueries:
         )
         return self._session.scalar(statement.limit(1)) is not None
 
+    def unlinked_at(self, place: int) -> Sequence[LedgerRow]:
+        """Return the rows that are not linked and may have an object at a place, of any kind in the table.
+
+        Args:
+            place: tracker project of an issue; issue of a time entry or an addition.
+        """
+        where = self._all.issue_id if self.kind.is_on_issue else self._all.tracker_project_id
+        ended = and_(self._all.state == LedgerState.FREE, func.coalesce(self._all.unclear, 0) == 0)
+        statement = select(self._all).where(NOT_LINKED, where == place, self._all.state != GONE, ~ended)
+        return self._session.scalars(statement).all()
+
     def of_issue(self, ticket_id: int, issue_id: int, *states: LedgerState) -> Sequence[LedgerRow]:
         """Return a ticket's rows in these states whose objects are on an issue, or were meant for it."""
         statement = select(self._model).where(
@@ -171,6 +182,11 @@ class LedgerQueries:
             self._all.tracker_id.in_(tracker_ids), self._all.state != GONE
         )
         return {tracker_id for tracker_id in self._session.scalars(statement) if tracker_id is not None}
+
+    def linked_to(self, tracker_ids: Collection[int]) -> Sequence[LedgerRow]:
+        """Return the live rows that hold some of the tracker ids, of any kind in the table."""
+        where = self._all.tracker_id.in_(tracker_ids), self._all.state != GONE
+        return self._session.scalars(select(self._all).where(*where)).all() if tracker_ids else []
 
     def holder(self, tracker_id: int) -> LedgerRow | None:
         """Return the live row that holds a tracker id, of any kind in the table."""

@@ -17,6 +17,7 @@ from sqlalchemy import (
     Table,
     and_,
     bindparam,
+    case,
     exists,
     func,
     literal,
@@ -49,6 +50,7 @@ CLAIMED = (
     "authors",
     "fingerprint",
     "earlier",
+    "newest_before",
 )
 JOURNAL, RECOVERY = cast(Table, JournalEvent.__table__), cast(Table, RecoveryMode.__table__)
 State = ColumnElement[str] | InstrumentedAttribute[str]
@@ -67,6 +69,7 @@ class Claim:
         authors: tracker user ids that may become the author; empty allows anyone.
         fingerprint: equal for creations whose objects may be indistinguishable on the tracker.
         earlier: different bodies that earlier attempts sent without a clear answer.
+        newest_before: the newest tracker id of the series before the request; None: the newest that the ledger knows.
         attempt_before: the attempt number that the row must still have, 0 if there was no row; None accepts any.
         is_newest: claim only if the event is pending, and no event of the key and no deletion of the ticket is pending
             that is newer.
@@ -83,6 +86,7 @@ class Claim:
     authors: list[int]
     fingerprint: str
     earlier: list[dict[str, Any]] | None = None
+    newest_before: int | None = None
     attempt_before: int | None = None
     is_newest: bool = False
     unless_recovering: bool = False
@@ -127,8 +131,11 @@ def claiming(
     of_key = key_column(model)
     columns, claimed = table.c, claimed_rows(table).table().c
     names = [one.name for one in claimed if one.name in columns and one.name != of_key]
+    linked = table.alias().c
+    newest_linked = select(func.max(linked.tracker_id)).where(linked.state != GONE).scalar_subquery()
     values: dict[str, ColumnElement[Any]] = {
         **{name: claimed[name] for name in names if name != "key"},
+        "newest_before": func.coalesce(claimed.newest_before, newest_linked),
         "state": _constant(columns.state, TRANSITIONS[LedgerEvent.CLAIM].target),
         "claimed_at": clock(),
         "lease_until": clock(bindparam("lease", type_=Float)),
@@ -158,9 +165,11 @@ def claiming(
     is_free = accepts(columns.state, LedgerEvent.CLAIM)
     if as_read:
         is_free = and_(is_free, columns.attempt == new.attempt - 1)
+    may_have_acted = and_(columns.first_claimed_at.is_not(None), columns.unclear > 0)
     again = {
         "attempt": columns.attempt + 1,
         "first_claimed_at": func.coalesce(columns.first_claimed_at, new.first_claimed_at),
+        "newest_before": case((may_have_acted, columns.newest_before), else_=new.newest_before),
     }
     return inserting.on_conflict_do_update(
         index_elements=[one.name for one in table.primary_key],
