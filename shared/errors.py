@@ -14,6 +14,7 @@
       ├ OutcomeUnknown        sent, but no clear answer
       ├ ImpersonationRefused  403, 404, 412, 422 while impersonating
       └ TrackerRejected       any other 3xx or 4xx as the API user; 422 of a person who may create it
+        └ AnswerTooLong       an issue has more notes than are read
 
 "Nothing to send" is a result (`worker.ticket.results`), never an error.
 """
@@ -243,6 +244,12 @@ class TrackerRejected(TrackerError):
     """Refused permanently, to the API user or because of the content; a person fixes the cause and replays."""
 
     code = Fault.TRACKER_REJECTED
+
+
+class AnswerTooLong(TrackerRejected):
+    """Read, but longer than the caller's limit, so that a person must make it shorter."""
+
+    code = Fault.ANSWER_TOO_LONG
 
 
 def first_line(error: BaseException) -> str:

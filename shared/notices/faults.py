@@ -45,6 +45,15 @@ class Fault(Code):
     TRACKER_REJECTED = Message(
         "tracker_rejected", f"Redmine rejected the call: {CALL}[ – {{hints:; }}]", article="KB-WORK-003"
     )
+    ANSWER_TOO_LONG = Message(
+        "answer_too_long",
+        (
+            f"the issue's notes are longer than deskbridge reads ({CALL}); delete or shorten the longest in Redmine, "
+            "then replay"
+        ),
+        why="delete or shorten the longest notes of the issue in Redmine, then replay",
+        article="KB-WORK-003",
+    )
     TEMPLATE_FAULTY = Message(
         "template_faulty", "line {line}, column {column}: {message}", article="KB-TEMPLATE-001"
     )

@@ -9,6 +9,8 @@ from aiohttp import ClientResponse, HttpVersion10, HttpVersion11
 
 LARGEST_ANSWER = 16 * 1024 * 1024
 """Limit in bytes, both as received and decompressed."""
+LARGEST_ISSUE = 2 * LARGEST_ANSWER
+"""The same limit for an issue that is read with its notes, of which no tracker returns only the newest."""
 VERSIONS = (HttpVersion10, HttpVersion11)
 GZIP = 16 + zlib.MAX_WBITS
 
@@ -25,13 +27,18 @@ class AnswerUnreadable(Exception):
     """The answer is not a final one of HTTP/1.0 or 1.1, or its framing is ambiguous."""
 
 
-async def whole_body(response: ClientResponse) -> bytes:
+async def whole_body(response: ClientResponse, largest: int | None = None) -> bytes:
     """Read the body of an answer; aiohttp itself would accept a truncated compressed one.
+
+    Args:
+        response: the answer.
+        largest: the limit in bytes; None: `LARGEST_ANSWER`.
 
     Raises:
         AnswerUnreadable, AnswerTooLarge, AnswerCut, zlib.error: if the answer is not acceptable.
         ClientError: if the connection ends before the body.
     """
+    largest = LARGEST_ANSWER if largest is None else largest
     codings = response.headers.getall("Transfer-Encoding", ())
     is_read = response.version in VERSIONS and all(one.lower() == "chunked" for one in codings)
     if not is_read or response.status < HTTPStatus.OK:
@@ -39,13 +46,13 @@ async def whole_body(response: ClientResponse) -> bytes:
     content = bytearray()
     async for piece in response.content.iter_any():
         content += piece
-        if len(content) > LARGEST_ANSWER:
+        if len(content) > largest:
             raise AnswerTooLarge
     if response.headers.get("Content-Encoding", "").strip().lower() != "gzip":
         return bytes(content)
     inflating = zlib.decompressobj(GZIP)
-    inflated = inflating.decompress(content, LARGEST_ANSWER + 1)
-    if len(inflated) > LARGEST_ANSWER:
+    inflated = inflating.decompress(content, largest + 1)
+    if len(inflated) > largest:
         raise AnswerTooLarge
     if not inflating.eof:
         raise AnswerCut

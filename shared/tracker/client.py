@@ -20,6 +20,7 @@ from pydantic import SecretStr
 from yarl import URL
 
 from shared.errors import (
+    AnswerTooLong,
     BridgeError,
     ImpersonationRefused,
     LockBusy,
@@ -45,7 +46,7 @@ from shared.tracker.answers import (
     refused_on_the_way,
     why_foreign,
 )
-from shared.tracker.body import whole_body
+from shared.tracker.body import AnswerTooLarge, whole_body
 from shared.tracker.meter import LOST, Meter
 from shared.tracker.portal import PORTAL
 from shared.tracker.sessions import GUARD, ForbiddenAddress, SendGuard, session_for
@@ -111,6 +112,7 @@ class Request:
         expected: status codes of expected refusals, which are neither logged as warnings nor recorded as errors.
         has_waited: whether the caller has already waited for the rate limiter (`TrackerClient.wait_for_rate_limit`).
         upload: a file as the body, instead of JSON; such a call may take `UPLOAD_S`.
+        largest: the limit of the answer in bytes; a longer one is `AnswerTooLong`. None: the usual limit.
     """
 
     method: str
@@ -123,6 +125,7 @@ class Request:
     expected: Collection[int] = ()
     has_waited: bool = False
     upload: Upload | None = None
+    largest: int | None = None
 
     @property
     def has_body(self) -> bool:
@@ -371,7 +374,7 @@ class TrackerClient:
             query = f"?{urlencode(request.params)}" if request.params else ""
             url, headers = f"{self._base_path}{path}{query}", self._headers(request.login, content)
             async with asyncio.timeout(timeout):
-                answer = await self._answer(guard, method, url, content, headers)
+                answer = await self._answer(guard, request, url, content, headers)
             status = str(answer[0])
         except Exception as failure:  # noqa: BLE001 (what was sent says what it means, and no class does)
             error = failure
@@ -389,18 +392,20 @@ class TrackerClient:
             tracing.called(operation, status or unanswered, seconds)
         if guard.refusal is not None:
             raise guard.refusal
+        if request.largest is not None and isinstance(error, AnswerTooLarge):
+            raise AnswerTooLong(method, path)
         # the library's exception may hold the key, so it is not chained
         raise await self._failure(guard, method, path, error)
 
     async def _answer(
         self,
         guard: SendGuard,
-        method: str,
+        request: Request,
         url: str,
         content: bytes | Upload | None,
         headers: Mapping[str, str],
     ) -> tuple[int, Mapping[str, str], bytes]:
-        if not all(map(ONE_WORD.fullmatch, (method, url, self.target.api_key.get_secret_value()))):
+        if not all(map(ONE_WORD.fullmatch, (request.method, url, self.target.api_key.get_secret_value()))):
             raise ValueError("a method, an address or a key that no request can have")
         target, using = self.target, GUARD.set(guard)
         try:
@@ -408,7 +413,7 @@ class TrackerClient:
                 target.outbound, verify_tls=target.verify_tls, allow_link_local=target.allow_link_local
             )
             async with session.request(
-                method,
+                request.method,
                 URL(self._origin + url, encoded=True),
                 data=content.pieces() if isinstance(content, Upload) else content,
                 headers=headers,
@@ -416,7 +421,7 @@ class TrackerClient:
                 proxy=self._proxy,
                 proxy_headers=self._for_proxy if self._is_https and self._proxy else None,
             ) as response:
-                return response.status, response.headers, await whole_body(response)
+                return response.status, response.headers, await whole_body(response, request.largest)
         except ClientHttpProxyError as refused:
             raise ProxyRefused(
                 f"{(self._proxy or '').removeprefix('http://')}", str(refused.status)

@@ -29,6 +29,7 @@ from tests.support.events import (
     ticket_event,
 )
 from tests.support.ledger import notes_of, row, until_settled
+from worker.ticket import search
 from worker.ticket.bodies import built
 
 CAROL = {"id": 9, "email": "carol@example.test", "name": "Carol Clark"}
@@ -411,3 +412,49 @@ def test_time_and_notes_of_another_person_have_their_own_names(noting: Bridge, s
     )
     assert noting.forward(*events, ticket_event(3, of_ticket=ticket(status=5))) == [DONE] * 4
     assert [who for who, _ in notes(stand_in)] == ["alice", "bob"]
+
+
+def lengthen(stand_in: StandIn, count: int, size: int = 283_000) -> None:
+    """Give the issue so many long notes."""
+    note = {"user_id": 5, "created_on": 1_700_000_000.0, "notes": "x" * size, "details": []}
+    journals = [{**note, "id": number, "private_notes": False} for number in range(1, count + 1)]
+    stand_in.patch("issues", 6, journals=journals)
+
+
+def test_an_issue_with_notes_of_many_megabytes_gets_its_next_note(bridge: Bridge, stand_in: StandIn) -> None:
+    bridge.configure(sync_followups="all")
+    assert bridge.forward(task_event()) == [DONE]
+    lengthen(stand_in, 62)
+    assert bridge.forward(followup_event(1)) == [DONE], bridge.steps()
+
+
+def test_an_issue_that_is_too_long_to_be_read_fails_its_notes_with_a_step(
+    begun: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was sent, and nothing waits: the event is replayed once the notes are shorter."""
+    monkeypatch.setattr(search, "LARGEST_ISSUE", 1_000_000)
+    lengthen(stand_in, 10)
+    (event_id,) = begun.receive(followup_event(1))
+    begun.sync()
+    assert begun.event(event_id).state == EventState.FAILED
+    assert code(begun, event_id) == "answer_too_long"
+    assert begun.forward(task_event(2, of_task=task(513))) == [DONE]
+    lengthen(stand_in, 1)
+    with begun.store.transaction() as tx:
+        tx.journal.replay([event_id])
+    begun.sync()
+    assert begun.event(event_id).state == DONE
+
+
+def test_an_issue_that_became_too_long_puts_a_note_in_doubt_on_hold(
+    begun: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in.fault("reset_after", method="PUT", path="/issues/6.json", count=1)
+    begun.receive(followup_event(1))
+    begun.sync()
+    monkeypatch.setattr(search, "LARGEST_ISSUE", 1_000_000)
+    lengthen(stand_in, 10)
+    until_settled(begun, rounds=8)
+    held = row(begun, Kind.FOLLOWUP, 77)
+    assert held.state == LedgerState.ON_HOLD
+    assert "longer than deskbridge reads" in str(held.reason)

@@ -24,7 +24,7 @@ from shared.metadata.synchronisation import synchronise
 from shared.redis.locks import Locks
 from shared.store.configuration.mappings import MappingKind
 from shared.templating.operations import Operation
-from shared.tracker.client import TrackerClient
+from shared.tracker.client import Request, TrackerClient
 from shared.tracker.sessions import SendGuard
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, SUPPORT_ENTITY, task, task_event, ticket, ticket_event
@@ -40,11 +40,11 @@ def recorded(monkeypatch: pytest.MonkeyPatch, stand_in: StandIn) -> Recorded:
     real = TrackerClient._answer
 
     async def noted(
-        self: TrackerClient, guard: SendGuard, method: str, url: str, body: Any, headers: Any
+        self: TrackerClient, guard: SendGuard, asked: Request, url: str, body: Any, headers: Any
     ) -> Any:
-        if self.target.base_url == stand_in.base_url and method != "GET":
-            lines.append(f"{method} {url} {headers.get('X-Redmine-Switch-User', '-')} {body.decode()}")
-        return await real(self, guard, method, url, body, headers)
+        if self.target.base_url == stand_in.base_url and asked.method != "GET":
+            lines.append(f"{asked.method} {url} {headers.get('X-Redmine-Switch-User', '-')} {body.decode()}")
+        return await real(self, guard, asked, url, body, headers)
 
     monkeypatch.setattr(TrackerClient, "_answer", noted)
     return lambda: "\n".join(lines) + "\n"

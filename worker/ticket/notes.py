@@ -6,7 +6,6 @@ The tracker silently drops a note if the person may not add notes.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -14,6 +13,7 @@ from typing import Any
 
 from shared.bodies.precedence import RenderedBody
 from shared.errors import (
+    AnswerTooLong,
     BridgeError,
     ImpersonationRefused,
     NotYet,
@@ -86,8 +86,11 @@ class NoteCreation(Addition):
         The issue's notes are read first, unless this pass has read them: what is newer afterwards may be this note.
         """
         if self.newest_before is None:
-            with suppress(TrackerRejected):  # the answer to the note itself tells why
+            try:
                 await self._notes()
+            except TrackerRejected as refused:
+                if isinstance(refused, AnswerTooLong):
+                    raise  # otherwise the answer to the note itself tells why
         if not self.sender.is_withheld or self.chosen.template is not None:
             return self
         note = self.sender.about.note or _note(self.asking)

@@ -11,6 +11,7 @@ from shared.errors import OutcomeUnknown
 from shared.notices.faults import Detail
 from shared.notices.kinds import Kind
 from shared.tracker.answers import Answer
+from shared.tracker.body import LARGEST_ISSUE
 from shared.tracker.lists import MOST_PAGES, Listed, additions_in, listed_with_issue
 from shared.values.identity import moment_of
 from shared.values.ids import is_id
@@ -119,7 +120,7 @@ async def _additions(ctx: TicketContext, kind: Kind, issue_id: int) -> tuple[lis
 async def _with_issue(ctx: TicketContext, issue_id: int, name: str) -> tuple[list[Listed], Answer]:
     """Return a list that is read with an issue, and the answer that contained it."""
     path = f"/issues/{issue_id}.json"
-    answer = await ctx.tracker.get(path, {"include": name})
+    answer = await ctx.tracker.get(path, {"include": name}, largest=LARGEST_ISSUE)
     rows = listed_with_issue(answer, name)
     if rows is None:
         raise OutcomeUnknown("GET", path, detail=Detail.NO_LIST(name=name))

@@ -141,13 +141,20 @@ class TicketTracker:
             await BlockingCall(Pool.TRACKER, self.client.wait_for_rate_limit)
         self.check_lock()
 
-    def get(self, path: str, params: Params | None = None) -> TrackerCall:
+    def get(self, path: str, params: Params | None = None, *, largest: int | None = None) -> TrackerCall:
         """Read something as the API user.
 
+        Args:
+            path: path below base_url.
+            params: query parameters.
+            largest: as for `Request`.
+
         Raises:
+            AnswerTooLong: if the answer is larger.
             TrackerError: as for any call.
         """
-        return self.call("GET", path, params=params)
+        made = self.call("GET", path, params=params)
+        return TrackerCall(self.client, replace(made.request, largest=largest))
 
     async def check_access(self) -> None:
         """Make sure that the tracker accepts the key.
