@@ -21,6 +21,7 @@ from typing import Any, BinaryIO, TypeVar
 from pydantic import SecretStr
 
 from shared.errors import InvalidEvent
+from shared.events.event import HOLDERS
 from shared.events.parsing import parse_event
 from shared.events.snapshots import Document
 from shared.events.text import fitting
@@ -51,9 +52,9 @@ MISSING = "ERROR_ITEM_NOT_FOUND"
 ANY_TYPE = "application/octet-stream"
 PAGES = ("text/html", "application/xhtml+xml", "application/json")
 """Types of what is answered in place of a document."""
-NOTES = {Kind.FOLLOWUP: "Followup", Kind.SOLUTION: "Solution"}
-MOST_NOTES = 1000
-"""GLPI returns at most this many notes of a ticket."""
+PARTS = {Kind.FOLLOWUP: "Followup", Kind.SOLUTION: "Solution", Kind.TICKET_TASK: "Task"}
+MOST_PARTS = 1000
+"""GLPI returns at most this many parts of a ticket of one kind."""
 RENEW_BEFORE_S = 60.0
 LONGEST_LIFE_S = 86400.0
 """The longest time that a token is used, whatever lifetime GLPI reports."""
@@ -152,13 +153,40 @@ class GlpiLookup:
                 ]
             yield from found
 
-    def notes_of(self, ticket_id: int, kind: Kind) -> dict[int, bool] | None:
-        """Return the ticket's follow-ups or solutions that the API's user sees: number to whether it is private."""
-        path = f"{TICKETS}/{ticket_id}/Timeline/{NOTES[kind]}"
+    def parts_of(self, ticket_id: int, kind: Kind) -> dict[int, bool] | None:
+        """Return a ticket's follow-ups, solutions or tasks that the API's user sees, and whether each is private."""
+        path = f"{TICKETS}/{ticket_id}/Timeline/{PARTS[kind]}"
         rows = self._get(path, missing=[])
         with _reading(path):
-            notes = {row["item"]["id"]: bool(row["item"].get("is_private")) for row in rows}
-        return notes if len(rows) < MOST_NOTES else None
+            parts = {row["item"]["id"]: bool(row["item"].get("is_private")) for row in rows}
+        return parts if len(rows) < MOST_PARTS else None
+
+    def withdrawn(self, ticket_id: int, document: Document) -> Download | None:
+        """Return whether a document is gone from its ticket or private now.
+
+        GLPI hides what its user may not read. Whatever may be hidden counts as unchanged.
+        """
+        try:
+            told = self._get(f"{DOCUMENTS}/{document.id}", missing={})
+            if told.get("is_deleted"):
+                return Download.GONE
+            return self._left(ticket_id, document) if told else None
+        except HelpdeskRefused:
+            return None
+
+    def _left(self, ticket_id: int, document: Document) -> Download | None:
+        """Return `withdrawn` of a document that exists."""
+        item, hidden = document.item, list[Any]()
+        if item and item.type in HOLDERS:
+            parts = self.parts_of(ticket_id, HOLDERS[item.type])
+            if not parts or parts.get(item.id) is False:
+                return None
+            return Download.PRIVATE if item.id in parts else Download.GONE
+        path = f"{TICKETS}/{ticket_id}/Timeline/Document"
+        rows = self._get(path, missing=hidden)
+        with _reading(path):
+            is_linked = document.id in {row["item"]["documents_id"] for row in rows}
+        return None if is_linked or rows is hidden or len(rows) >= MOST_PARTS else Download.GONE
 
     def document(self, document: Document, into: BinaryIO, most: int) -> Download:
         """Write a document's content to a file."""

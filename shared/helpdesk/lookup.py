@@ -54,6 +54,7 @@ class Download(Enum):
     WHOLE = auto()
     TOO_LARGE = auto()
     GONE = auto()
+    PRIVATE = auto()
 
 
 class HelpdeskLookup(Protocol):
@@ -87,11 +88,18 @@ class HelpdeskLookup(Protocol):
             HelpdeskUnreachable: if it gave no usable answer; changes yielded before are valid.
         """
 
-    def notes_of(self, ticket_id: int, kind: Kind) -> dict[int, bool] | None:
-        """Return the ticket's follow-ups or solutions that the API's user sees: number to whether it is private.
+    def parts_of(self, ticket_id: int, kind: Kind) -> dict[int, bool] | None:
+        """Return the ticket's follow-ups, solutions or tasks that the API's user sees: number to whether it is private.
 
         Returns:
-            The notes; None if there may be more than the help desk returns.
+            The parts; None if there may be more than the help desk returns.
+
+        Raises:
+            HelpdeskUnreachable: if it gave no usable answer.
+        """
+
+    def withdrawn(self, ticket_id: int, document: Document) -> Download | None:
+        """Return whether a document is gone from its ticket or private now; None if the help desk shows neither.
 
         Raises:
             HelpdeskUnreachable: if it gave no usable answer.

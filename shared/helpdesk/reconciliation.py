@@ -200,7 +200,7 @@ def _withdrawn(store: Store, lookup: HelpdeskLookup, changed: Mapping[int, datet
             unsent = [(row.ticket_id, *row_id_of(row.key), row.occurred_at) for row in rows]
         for ticket_id, kind, number, known_at in unsent:
             if (ticket_id, kind) not in shown:
-                shown[ticket_id, kind] = lookup.notes_of(ticket_id, kind)
+                shown[ticket_id, kind] = lookup.parts_of(ticket_id, kind)
             notes = shown[ticket_id, kind]
             if notes is not None and notes.get(number, True):
                 at = max(changed[ticket_id], known_at)

@@ -122,3 +122,51 @@ def test_a_person_is_not_gone_because_a_web_server_says_so(
         with pytest.raises(HelpdeskUnreachable):
             lookup.email_of(7)
     assert lookup.email_of(7) == "anna@example.org"
+
+
+ON_FOLLOWUP = {"type": "ITILFollowup", "id": 77}
+ON_TICKET = {"type": "Ticket", "id": 4711}
+NOTES = {
+    "public": ([{"id": 77, "is_private": False}], None),
+    "private": ([{"id": 77, "is_private": True}], Download.PRIVATE),
+    "deleted": ([{"id": 78, "is_private": False}], Download.GONE),
+    "deleted, or the user may see none": ([], None),
+}
+
+
+def withdrawn(api: GlpiApi, item: dict[str, Any] | None) -> Download | None:
+    return GlpiLookup(api.access).withdrawn(4711, Document(id=91, item=item))  # type: ignore[arg-type]
+
+
+@pytest.mark.promise("SEC-84")
+@pytest.mark.parametrize("name", NOTES)
+def test_a_document_is_withdrawn_with_its_follow_up(api: GlpiApi, name: str) -> None:
+    notes, expected = NOTES[name]
+    api.notes[4711, "Followup"] = notes
+    assert withdrawn(api, ON_FOLLOWUP) == expected
+    assert withdrawn(api, ON_TICKET) is None
+
+
+@pytest.mark.promise("SEC-84")
+@pytest.mark.parametrize("item", [ON_TICKET, ON_FOLLOWUP, None])
+def test_a_document_in_the_bin_is_withdrawn(api: GlpiApi, item: dict[str, Any] | None) -> None:
+    assert withdrawn(api, item) is None
+    api.binned.add(91)
+    assert withdrawn(api, item) is Download.GONE
+
+
+def test_a_document_that_was_unlinked_from_its_ticket_is_withdrawn(api: GlpiApi) -> None:
+    api.unlinked.add(91)
+    assert withdrawn(api, ON_TICKET) is Download.GONE
+
+
+def test_what_the_user_may_not_read_counts_as_unchanged(api: GlpiApi) -> None:
+    api.has_metadata = False
+    api.unlinked.add(91)
+    assert withdrawn(api, ON_TICKET) is None
+
+
+def test_without_an_answer_it_is_unknown_whether_a_document_is_withdrawn(api: GlpiApi) -> None:
+    api.down = True
+    with pytest.raises(HelpdeskUnreachable):
+        withdrawn(api, ON_TICKET)

@@ -46,6 +46,8 @@ class GlpiApi:
         tasks: ticket tasks as the API shows them, by ticket id.
         notes: follow-ups and solutions as the API shows them, by ticket id and `Followup` or `Solution`.
         documents: contents, by id; None if the file is missing on GLPI's disk.
+        binned: documents in GLPI's bin; GLPI still lists and delivers them.
+        unlinked: documents that no longer belong to a ticket.
         forbidden: documents that the API's user may not read.
         statuses: statuses by document with which a proxy in front answers.
         instead: status and body by document with which something in front answers downloads in place of GLPI.
@@ -62,6 +64,8 @@ class GlpiApi:
         self.tasks: dict[int, list[dict[str, Any]]] = {}
         self.notes: dict[tuple[int, str], list[dict[str, Any]]] = {}
         self.documents: dict[int, bytes | None] = {}
+        self.binned: set[int] = set()
+        self.unlinked: set[int] = set()
         self.forbidden: set[int] = set()
         self.statuses: dict[int, int] = {}
         self.instead: dict[int, tuple[int, Any]] = {}
@@ -160,6 +164,9 @@ class GlpiApi:
             }
         if tasks := re.fullmatch(r"/v2/Assistance/Ticket/(\d+)/Timeline/Task", path):
             return 200, [{"type": "Task", "item": one} for one in self.tasks.get(int(tasks[1]), [])]
+        if re.fullmatch(r"/v2/Assistance/Ticket/\d+/Timeline/Document", path):
+            linked = sorted(self.documents.keys() - self.unlinked)
+            return 200, [{"type": "Document", "item": {"id": 1, "documents_id": one}} for one in linked]
         if notes := re.fullmatch(r"/v2/Assistance/Ticket/(\d+)/Timeline/(Followup|Solution)", path):
             of_kind = self.notes.get((int(notes[1]), notes[2]), [])
             return 200, [{"type": notes[2], "item": one} for one in of_kind]
@@ -183,7 +190,8 @@ class GlpiApi:
             return 404, {"status": "ERROR_ITEM_NOT_FOUND"}
         if not self.has_metadata:
             return 403, {"status": "ERROR_RIGHT_MISSING"}
-        return 200, {"id": document_id, "sha1sum": sha1(content, usedforsecurity=False).hexdigest()}
+        digest = sha1(content, usedforsecurity=False).hexdigest()
+        return 200, {"id": document_id, "sha1sum": digest, "is_deleted": document_id in self.binned}
 
     def _download(self, document_id: int) -> tuple[int, Any]:
         if document_id in self.instead:

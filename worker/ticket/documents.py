@@ -106,7 +106,9 @@ class DocumentCreation(Addition):
 
     async def _fetched(self, file: BinaryIO) -> Self | Skipped | Waiting:
         ctx, completion, document = self.ctx, self.ctx.services.completion, self.document
-        answer = await ctx.helpdesk(_fetch, completion, document, file, ctx.config.document_most)
+        answer = await ctx.helpdesk(
+            _fetch, completion, ctx.ticket_id, document, file, ctx.config.document_most
+        )
         if answer is Download.WHOLE and (size := file.tell()):
             chosen = replace(self.chosen, body=attachment_body(document, size))
             return replace(self, chosen=chosen, file=Upload(file, size))
@@ -134,6 +136,8 @@ class DocumentCreation(Addition):
     def _why_not(self, answer: Download) -> Notice:
         if answer is Download.WHOLE:
             return Reason.DOCUMENT_IS_EMPTY()
+        if answer is Download.PRIVATE:
+            return Reason.PRIVATE_DOCUMENT()
         return Reason.DOCUMENT_TOO_LARGE(most=self.ctx.config.document_max_mb)
 
     def remember(self) -> None:
@@ -242,13 +246,13 @@ def _document(asking: Pending) -> Document:
 
 
 def _fetch(
-    completion: Completion, document: Document, file: BinaryIO, most: int
+    completion: Completion, ticket_id: int, document: Document, file: BinaryIO, most: int
 ) -> Download | DocumentRefused | Notice:
     """Fetch a document into a file; return the result, its refusal, or why the help desk cannot be queried."""
 
     def ask(lookup: HelpdeskLookup) -> Download | DocumentRefused:
         try:
-            return lookup.document(document, file, most)
+            return lookup.withdrawn(ticket_id, document) or lookup.document(document, file, most)
         except DocumentRefused as refused:
             return refused
 
