@@ -50,6 +50,27 @@ class Refusal(Code, article=WRONG_ASKED):
             "Redmine needs its own installation and database"
         ),
     )
+    ISSUE_IS_ANOTHER = Message(
+        "issue_is_another_there",
+        (
+            "base_url stays {before}: issue #{issue_id} of {base_url} is not the one that deskbridge created[; it "
+            "was created {created_on}][ by {author}]. Another Redmine needs its own installation and database"
+        ),
+    )
+    ISSUES_NOT_THERE = Message(
+        "issues_not_there",
+        (
+            "base_url stays {before}: {base_url} has none of the issues {issue_ids:, #} that deskbridge created. "
+            "Another Redmine needs its own installation and database"
+        ),
+    )
+    ISSUE_NOT_READ = Message(
+        "issue_not_read_there",
+        (
+            "base_url stays {before}: deskbridge compares the issues that it created first, but {base_url} did "
+            "not show issue #{issue_id}[: {problem}]"
+        ),
+    )
     METADATA_BUSY = Message(
         "metadata_busy", "another metadata sync is already running", article="KB-COMMAND-002"
     )

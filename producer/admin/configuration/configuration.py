@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+from pydantic import SecretStr
+
 from producer.admin.configuration import trial
-from producer.admin.configuration.api_key import encrypted_key, try_stored_key
+from producer.admin.configuration.api_key import checked_key, encrypted_key, try_stored_key
+from producer.admin.configuration.moving import check_is_same
 from producer.admin.records.transaction import Store, Transaction
 from producer.admin.services import Services
 from shared.errors import NotFound, SettingsError, TrackerError
@@ -102,8 +105,10 @@ def save(
         replay: as `change`.
 
     Raises:
-        SettingsError: as `change` and `encrypted_key`.
+        SettingsError: as `change`, `encrypted_key` and `check_is_same`.
     """
+    if moved:
+        _check_moved(services, assignments, api_key, knows_key=knows_key)
     changed = change(
         services.store,
         assignments,
@@ -124,6 +129,26 @@ def save(
     ):
         changed.warnings.append(Caution.KEY_NOT_USABLE(problem=failure.notice))
     return changed
+
+
+def _check_moved(
+    services: Services, assignments: Mapping[str, str], api_key: str | None, *, knows_key: bool
+) -> None:
+    """Check that a new address is one of the same tracker; the arguments are those of `save`.
+
+    Raises:
+        SettingsError: as `change_of_address` and `check_is_same`.
+    """
+    with services.store.transaction() as tx:
+        before, encrypted = tx.configs.get()
+    wanted = before.changed(assignments)
+    if before.base_url is None or wanted.base_url in (None, before.base_url):
+        return
+    is_typed, allows = knows_key or api_key is not None, services.settings.allow_link_local
+    change_of_address(wanted, before, typed=is_typed, allow_link_local=allows)
+    stored = services.vault.decrypt(encrypted) if encrypted and api_key is None else None
+    key = stored if api_key is None else SecretStr(checked_key(api_key))
+    check_is_same(services, before.base_url, wanted, key)
 
 
 @dataclass(frozen=True, slots=True)

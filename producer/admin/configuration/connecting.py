@@ -11,6 +11,7 @@ from pydantic import SecretStr
 
 from producer.admin.configuration.api_key import checked_key
 from producer.admin.configuration.configuration import change_of_address
+from producer.admin.configuration.moving import client_of
 from producer.admin.doctor.finding import CheckResult, Status
 from producer.admin.doctor.installation import Installation
 from producer.admin.doctor.tracker import connection
@@ -20,8 +21,7 @@ from shared.errors import SettingsError, TrackerError
 from shared.events.config import PluginConfig
 from shared.notices.invalid import Invalid, faulty
 from shared.notices.refusals import Refusal
-from shared.process.outbound import Outbound
-from shared.tracker.client import MYSELF, Target, TrackerClient
+from shared.tracker.client import MYSELF, TrackerClient
 
 KEPT_S = 3600
 """How long a tested key can be saved without being typed again."""
@@ -70,15 +70,7 @@ def try_connection(services: Services, wanted: PluginConfig, typed_key: str) -> 
         key = services.vault.decrypt(encrypted)
     else:
         raise SettingsError(faulty(Refusal.CONFIG_NOT_VALID, [("api_key", Invalid.KEY_NEEDED())]))
-    target = Target(
-        wanted.base_url,
-        key,
-        wanted.header_prefix,
-        wanted.verify_tls,
-        services.settings.allow_link_local,
-        Outbound.of(services.settings),
-    )
-    client = TrackerClient(target)
+    client = client_of(services, wanted, key)
     installation = replace(Installation.of(services), connect=lambda: (wanted, client))
     began = time.monotonic()
     user = _whose(client)

@@ -119,6 +119,15 @@ class LedgerQueries:
         statement = select(self._model).where(self._model.state == LedgerState.LINKED)
         yield from self._session.scalars(statement.order_by(self._model.key).execution_options(yield_per=500))
 
+    def linked_sample(self, most: int) -> list[LedgerRow]:
+        """Return at most this many linked rows, spread evenly from the lowest tracker id to the highest."""
+        linked = self._model.state == LedgerState.LINKED
+        count = self._session.scalar(select(func.count()).select_from(self._model).where(linked)) or 0
+        places = sorted({number * (count - 1) // (most - 1) for number in range(most if count else 0)})
+        ordered = select(self._model).where(linked).order_by(self._model.tracker_id).limit(1)
+        rows = (self._session.scalar(ordered.offset(place)) for place in places)
+        return [row for row in rows if row is not None]
+
     def in_doubt_like(self, fingerprint: str, *, settleable: bool = True) -> Sequence[LedgerRow]:
         """Return the rows in doubt whose objects may be indistinguishable on the tracker, of any kind in the table.
 
