@@ -118,6 +118,8 @@ def _remove(sandbox: Sandbox, _request: Request, body: dict[str, Any]) -> object
     with tracker.lock:
         if getattr(tracker, table).pop(body["id"], None) is None:
             raise ValueError(f"no {table} row {body['id']}")
+        if table == "users":
+            tracker.give_to_anonymous(body["id"])
         tracker.reindex()
         tracker.changes += 1
     return {"removed": body["id"]}

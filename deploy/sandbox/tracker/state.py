@@ -7,6 +7,7 @@ from collections import defaultdict
 from threading import RLock
 
 from deploy.sandbox.tracker.records import (
+    ANONYMOUS_ID,
     DELETING,
     Attachment,
     Category,
@@ -166,6 +167,16 @@ class Tracker:
         if parent_id in self.below_issue:
             self.below_issue[parent_id].discard(issue_id)
         self.changes += 1
+
+    def give_to_anonymous(self, user_id: int) -> None:
+        """Name the anonymous user as author of all that a deleted user has created, as the tracker does."""
+        for row in (*self.issues.values(), *self.time_entries.values(), *self.attachments.values()):
+            for name in ("author_id", "user_id"):
+                if getattr(row, name, None) == user_id:
+                    setattr(row, name, ANONYMOUS_ID)
+        for journal in (one for issue in self.issues.values() for one in issue.journals):
+            if journal["user_id"] == user_id:
+                journal["user_id"] = ANONYMOUS_ID
 
     def forget_work(self) -> None:
         """Delete every issue, time entry and file; their ids are not reused."""
