@@ -190,6 +190,15 @@ class Ledger(LedgerQueries):
             **reason_columns(reason),
         )
 
+    def repeat(self, key: int, attempt: int, body: dict[str, Any], fingerprint: str) -> bool:
+        """Record that a claimed row's request is now repeated with another body; the first one counts as earlier."""
+        row = self.get(key)
+        if row is None or row.body is None:
+            return False
+        earlier = [one for one in (*(row.earlier or ()), row.body) if one != body]
+        values = {"body": body, "fingerprint": fingerprint, "earlier": earlier or None}
+        return self._note(LedgerNote.REPEATED, self._attempt(key, attempt), **values)
+
     def hold(
         self,
         key: int,

@@ -258,12 +258,14 @@ class LedgerNote(StrEnum):
     """A fact recorded on a row without a change of state."""
 
     ANOTHER_ROUND = "another round"
+    REPEATED = "repeated"
     MOVED = "moved"
     BELONGS_TO = "belongs to"
 
 
 NOTES: Mapping[LedgerNote, tuple[LedgerState, ...]] = {
     LedgerNote.ANOTHER_ROUND: (IN_DOUBT,),
+    LedgerNote.REPEATED: (CLAIMED,),
     LedgerNote.MOVED: ANY,
     LedgerNote.BELONGS_TO: ANY,
 }

@@ -151,6 +151,7 @@ CASES: dict[tuple[LedgerEvent, ...], Case] = {
 }
 NOTED: dict[LedgerNote, Act] = {
     LedgerNote.ANOTHER_ROUND: lambda b, at: b.another_round(at.key, at.attempt, FUTURE, WHY),
+    LedgerNote.REPEATED: lambda b, at: b.repeat(at.key, at.attempt, {"issue": {}}, fingerprint=PRINT),
     LedgerNote.MOVED: lambda b, at: b.moved(at.key, at.own, 77),
     LedgerNote.BELONGS_TO: lambda b, at: b.belongs_to(at.key, at.own, 77),
 }
