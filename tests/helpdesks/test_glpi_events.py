@@ -40,7 +40,7 @@ def test_a_done_task_is_an_updated_ticket_task_with_its_time() -> None:
         "content": "<p>Replaced the fuser.</p>",
         "state": 2,
         "actiontime": 1800,
-        "user": {"id": 2, "email": None},
+        "user": {"id": 2, "email": None, "name": "glpi"},
         "date": "2026-11-21",
         "is_private": False,
         "copied_from_ticket": None,
@@ -125,7 +125,7 @@ def test_a_new_follow_up_is_an_added_follow_up_of_its_ticket() -> None:
     assert event["followup"] == {
         "id": 1,
         "content": "<p>The toner is <strong>ordered</strong>.</p>",
-        "user": {"id": 2, "email": None},
+        "user": {"id": 2, "email": None, "name": "glpi"},
         "date": "2026-11-27T11:38:38+00:00",
         "is_private": False,
     }
@@ -138,7 +138,7 @@ def test_a_new_solution_is_an_added_solution_which_is_never_private() -> None:
     assert event["solution"] == {
         "id": 1,
         "content": "<p>Replaced the fuser.</p>",
-        "user": {"id": 2, "email": None},
+        "user": {"id": 2, "email": None, "name": "glpi"},
         "date": "2026-11-27T11:38:42+00:00",
         "is_private": None,
     }

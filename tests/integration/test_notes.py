@@ -32,11 +32,6 @@ from tests.support.ledger import notes_of, row, until_settled
 from worker.ticket import search
 from worker.ticket.bodies import built
 
-CAROL = {"id": 9, "email": "carol@example.test", "name": "Carol Clark"}
-"""A Redmine user who is a member of no project."""
-ON_TRACKER = 5
-"""Alice's id in Redmine."""
-PUBLIC_PROJECT = 2
 DONE, SKIPPED, PENDING = EventState.DONE, EventState.SKIPPED, EventState.PENDING
 
 
@@ -208,49 +203,6 @@ def test_a_person_whom_redmine_does_not_know_is_named_in_the_note(begun: Bridge,
     stranger = {"id": 99, "email": "stranger@example.test", "name": "Sam Stranger"}
     assert begun.forward(followup_event(1, of_followup=followup(user=stranger))) == [DONE]
     assert notes(stand_in) == [("admin", "Sam Stranger:\n\nToner 77 ordered")]
-
-
-@pytest.mark.promise("SEC-55")
-@pytest.mark.parametrize("is_private", [False, True], ids=["public", "private"])
-@pytest.mark.parametrize("event", ["followup", "solution"])
-def test_a_note_makes_nobody_a_member(begun: Bridge, stand_in: StandIn, event: str, is_private: bool) -> None:
-    begun.configure(membership_for="matched")
-    members = stand_in.state()["memberships"]
-    if event == "followup":
-        asking = followup_event(1, of_followup=followup(user=CAROL, is_private=is_private))
-    else:
-        asking = solution_event(1, of_solution={"id": 77, "content": "Toner 77 ordered", "user": CAROL})
-    assert begun.forward(asking) == [DONE]
-    assert stand_in.state()["memberships"] == members, begun.steps()
-    assert [who for who, _ in notes(stand_in)] == ["admin"]
-    because = begun.event(2).notice.params["because"]  # type: ignore[union-attr]
-    assert because.code == (
-        "author_not_private" if is_private and event == "followup" else "author_not_member"
-    )
-
-
-@pytest.mark.promise("SEC-55")
-def test_a_note_of_a_former_member_does_not_make_them_a_member_again(
-    begun: Bridge, stand_in: StandIn
-) -> None:
-    for one in stand_in.state()["memberships"]:
-        if one["user_id"] == ON_TRACKER:
-            stand_in.remove("memberships", one["id"])
-    members = stand_in.state()["memberships"]
-    assert begun.forward(followup_event(1)) == [DONE]
-    assert stand_in.state()["memberships"] == members, begun.steps()
-    assert [who for who, _ in notes(stand_in)] == ["admin"]
-
-
-@pytest.mark.promise("SEC-55")
-def test_a_note_on_a_public_project_is_its_persons_without_a_membership(
-    begun: Bridge, stand_in: StandIn
-) -> None:
-    stand_in.patch("issues", 6, project_id=PUBLIC_PROJECT)
-    members = stand_in.state()["memberships"]
-    assert begun.forward(followup_event(1, of_followup=followup(user=CAROL))) == [DONE]
-    assert stand_in.state()["memberships"] == members
-    assert notes(stand_in) == [("carol", "Toner 77 ordered")]
 
 
 def test_a_person_who_is_forgotten_is_named_in_no_note_that_is_kept(begun: Bridge, stand_in: StandIn) -> None:

@@ -256,6 +256,22 @@ def test_notes_that_redmine_has_beyond_a_backup_are_not_sent_again(
     assert len(texts(stand_in)) == 4
 
 
+@pytest.mark.promise("OPS-05")
+@pytest.mark.parametrize("is_refused_again", [True, False])
+def test_a_note_that_names_its_person_and_that_redmine_has_beyond_a_backup_is_not_sent_again(
+    begun: Bridge, stand_in: StandIn, tmp_path: Path, is_refused_again: bool
+) -> None:
+    backup = Backup(begun, tmp_path)
+    stand_in.patch("users", ON_TRACKER, status=3)
+    event = followup_event(1, of_followup=followup(user={**ALICE, "name": "Alice Archer"}))
+    assert begun.forward(event) == [EventState.DONE]
+    backup.restore()
+    if not is_refused_again:
+        stand_in.patch("users", ON_TRACKER, status=1)
+    assert begun.forward(event) == [EventState.DONE], begun.steps()
+    assert notes_of(stand_in) == [("admin", "Alice Archer:\n\nToner 77 ordered", False)]
+
+
 def test_a_note_that_redmine_silently_leaves_out_is_sent_as_the_api_user(
     begun: Bridge, stand_in: StandIn
 ) -> None:

@@ -37,6 +37,8 @@ RIGHTS_OR_CONTENT = 422
 NOBODY = 412
 """No active user has the login."""
 Confirm = Callable[[Awaitable[Answer], TrackerPerson | None], Awaitable[Answer]]
+InPlace = Callable[[], Awaitable[tuple[Body, Confirm]]]
+"""Returns the body and the confirmation of the API user's call in the place of a person who was refused."""
 
 
 async def _as_it_is(call: Awaitable[Answer], _: TrackerPerson | None) -> Answer:
@@ -109,6 +111,7 @@ class Sender:
         body: Body,
         before_send: Callable[[], None],
         confirm: Confirm | None = None,
+        in_place: InPlace | None = None,
     ) -> Answer:
         """Send as the person, once more if a missing membership explains the refusal, else as the API user.
 
@@ -122,6 +125,7 @@ class Sender:
             before_send: called right before each request is sent; an error that it raises stops the request.
             confirm: awaits each call, checks that it has taken effect, and completes its answer; it also receives the
                 person of the call. None: the answer is sufficient.
+            in_place: what the API user sends if the person is refused. None: the same.
 
         Raises:
             TrackerError: if the API user's call fails, the content is refused, or there is no clear answer.
@@ -151,8 +155,9 @@ class Sender:
         if refused.status in MEMBERSHIP_MAY_HELP and not self._is_addition:
             await self._look_for_reasons(self.person)
         told, self.wrong = await self._why_refused(self.person, refused)
+        body, confirms = await in_place() if in_place is not None else (body, confirm)
         try:
-            return await confirm(tracker.call_as_api_user(method, path, body, before_send), None)
+            return await confirms(tracker.call_as_api_user(method, path, body, before_send), None)
         except TrackerRejected:
             if refused.status != NOBODY:  # not even the API user may: this person's rights are not the cause
                 told = What.REFUSED_TO_ANYBODY(login=self.person.login, because=refused.notice)

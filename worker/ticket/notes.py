@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
+from shared.bodies.contexts import RenderInput
 from shared.bodies.precedence import RenderedBody
 from shared.errors import (
     AnswerTooLong,
@@ -22,7 +23,7 @@ from shared.errors import (
 )
 from shared.events.attachments import shown_documents
 from shared.events.event import Event
-from shared.events.payloads import note_body
+from shared.events.payloads import Body, note_body
 from shared.events.snapshots import Note, document_key
 from shared.notices.faults import Detail, Fault
 from shared.notices.kinds import Kind
@@ -32,15 +33,18 @@ from shared.notices.steps import What
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.tables.ledger import LedgerState
 from shared.store.transaction import Transaction
+from shared.templating.operations import Operation
 from shared.tracker.answers import Answer
 from shared.tracker.lists import Listed
 from worker.ticket.additions import Addition, issue_and_sender
-from worker.ticket.bodies import choose_body
+from worker.ticket.bodies import built, choose_body
 from worker.ticket.context import TicketContext
+from worker.ticket.impersonation import Confirm
 from worker.ticket.load import Work
-from worker.ticket.match import Candidate, sent_essence, unheld
+from worker.ticket.match import Candidate, fingerprint, sent_essence, unheld
 from worker.ticket.plan import Pending
 from worker.ticket.reconcile import CLOCK_MARGIN, of_no_row
+from worker.ticket.requests import Creation
 from worker.ticket.results import Created
 from worker.ticket.search import additions_of, ids_of
 from worker.ticket.trial import NOT_CREATED, author
@@ -57,12 +61,18 @@ class NoteCreation(Addition):
         event = event or asking.event
         note = event.note or _note(asking)
         issue, sender = issue_and_sender(work, asking, event, issue, note.user, ctx)
-        names, is_authors = attached(ctx, work, note), sender.person is not None
-        plain = partial(note_body, note, ctx.config, names, is_authors=is_authors)
-        chosen = choose_body(ctx, cls.operation, sender.about, plain)
-        if note.is_private:
-            chosen = _private(chosen)
+        chosen = _body(ctx, work, note, sender.about)
         return cls(ctx, work, asking, note.id, chosen, sender, issue)
+
+    def by_api_user(self) -> NoteCreation:
+        """Return the note as the API user sends it in its person's place: it names the person, as an unknown one."""
+        about = replace(self.sender.about, person=None)
+        chosen = _body(self.ctx, self.work, about.note or _note(self.asking), about)
+        return replace(self, chosen=chosen)
+
+    def forms(self) -> list[Creation]:
+        """Return the note as its person and as the API user may have sent it."""
+        return [self, self.by_api_user()]
 
     def trial_notice(self) -> Notice:
         """Return the notice that trial mode shows."""
@@ -81,7 +91,7 @@ class NoteCreation(Addition):
         return str(self.body["issue"].get("notes") or "").strip()
 
     async def prepared(self) -> NoteCreation:
-        """Return the note, with the person's name in its text if the API user acts for them and no template is used.
+        """Return the note as the API user sends it, if the API user acts for a known person.
 
         The issue's notes are read first, unless this pass has read them: what is newer afterwards may be this note.
         """
@@ -91,22 +101,32 @@ class NoteCreation(Addition):
             except TrackerRejected as refused:
                 if isinstance(refused, AnswerTooLong):
                     raise  # otherwise the answer to the note itself tells why
-        if not self.sender.is_withheld or self.chosen.template is not None:
-            return self
-        note = self.sender.about.note or _note(self.asking)
-        body = note_body(note, self.ctx.config, attached(self.ctx, self.work, note), is_authors=False)
-        return replace(self, chosen=replace(self.chosen, body=body))
+        return await built(self.ctx, self.by_api_user) if self.sender.is_withheld else self
 
     async def add(self, attempt: int, before_send: Callable[[], None]) -> dict[str, Any]:
         """Send the note, and return it as the tracker has it."""
-        confirm = partial(self._confirm, attempt)
-        answer = await self.sender.send(self.method, self.path, self.body, before_send, confirm)
+        confirm, in_place = partial(self._confirm, attempt), partial(self._in_place, attempt)
+        answer = await self.sender.send(self.method, self.path, self.body, before_send, confirm, in_place)
         found: dict[str, Any] = answer.object("note")
         if self.body["issue"].get("private_notes") and found.get("private_notes") is False:
             login = self.sender.person.login if self.sender.person else None
             made = {"note_id": found.get("id"), "issue_id": self.issue_id, "login": login}
             self.ctx.warn(What.NOTE_IS_PUBLIC(**made))
         return found
+
+    async def _in_place(self, attempt: int) -> tuple[Body, Confirm]:
+        """Return the API user's request, once it is recorded: it is what is looked for after an unclear answer.
+
+        Raises:
+            NotYet: if another worker has the event now.
+        """
+        note = await built(self.ctx, self.by_api_user)
+        if note.body != self.body:
+            recorded = note.body, fingerprint(self.kind, note.body, self.issue_id)
+            kind, key = self.kind, self.key
+            if not await self.ctx.db.change(lambda tx: tx.ledger(kind).repeat(key, attempt, *recorded)):
+                raise NotYet(Fault.ANOTHER_WORKER_HAS_IT())
+        return note.body, partial(note._confirm, attempt)
 
     async def _confirm(self, attempt: int, call: Awaitable[Answer], person: TrackerPerson | None) -> Answer:
         """Add the created note to the answer of a call.
@@ -260,6 +280,14 @@ def _note(asking: Pending) -> Note:
     if asking.event.note is None:
         raise ValueError(f"event {asking.id} has no follow-up or solution")
     return asking.event.note
+
+
+def _body(ctx: TicketContext, work: Work, note: Note, about: RenderInput) -> RenderedBody:
+    """Return the body of a note: as its person, or as the API user if `about` names no person."""
+    names, is_authors = attached(ctx, work, note), about.person is not None
+    plain = partial(note_body, note, ctx.config, names, is_authors=is_authors)
+    chosen = choose_body(ctx, Operation.NOTE_CREATE, about, plain)
+    return _private(chosen) if note.is_private else chosen
 
 
 def _private(chosen: RenderedBody) -> RenderedBody:

@@ -100,6 +100,10 @@ class Creation(ABC):
         """The path of the request."""
         return self.kind.path
 
+    def forms(self) -> list[Creation]:
+        """Return the creation in each form in which it may have been sent."""
+        return [self]
+
     async def prepared(self) -> Creation:
         """Return the creation in its final form, now that its sender is known; nothing is claimed yet.
 

@@ -94,8 +94,9 @@ async def _forms(creation: Creation) -> list[Creation]:
         events = [
             event for event in events if event.key == key and not why_nothing_is_sent(event, ctx.config)
         ]
-    as_asked = await ctx.blocking(lambda: [creation.as_of(event) for event in events])
-    return [creation, *as_asked]
+    return await ctx.blocking(
+        lambda: [form for one in (creation, *map(creation.as_of, events)) for form in one.forms()]
+    )
 
 
 async def _adopt(creation: Creation, own: Candidate) -> Created | Waiting:

@@ -82,7 +82,7 @@ class _Task(_Shape):
     content: Content = None
     state: int
     duration: int
-    user: _Named | None = None
+    user: _Called | None = None
     date: str | None = None
     date_mod: AwareDatetime
     is_private: bool | None = None
@@ -95,7 +95,7 @@ class _Note(_Shape):
     id: int
     itemtype: str = Field(description="what it is about: `Ticket`, `Change` or `Problem`")
     content: Content = None
-    user: _Named | None = None
+    user: _Called | None = None
     date: str | None = None
     date_creation: str | None = None
     date_mod: AwareDatetime | None = None
@@ -255,9 +255,9 @@ def _lacking(name: str, part: dict[str, Any]) -> list[str]:
     return ["ticket.project_id", "ticket.technician", *([f"{name}.user.email"] if part["user"] else [])]
 
 
-def _user(user: _Named | None) -> dict[str, Any] | None:
+def _user(user: _Called | None) -> dict[str, Any] | None:
     """Return the author of a part of a ticket, or None: an author by mail may have no account, and so no id."""
-    return {"id": user.id, "email": None} if user and user.id > 0 else None
+    return {"id": user.id, "email": None, "name": user.name} if user and user.id > 0 else None
 
 
 def _ticket(item: _Ticket) -> dict[str, Any]:
