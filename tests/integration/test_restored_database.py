@@ -23,6 +23,7 @@ from shared.store.journal.installations import note_identity
 from shared.store.journal.recovery import NewestEvent
 from shared.store.tables.database import Database
 from shared.store.tables.journal import InstallationRecord, JournalEvent
+from shared.store.tables.ledger import TicketIssueLink
 from shared.store.tables.types import moment
 from tests.failures.test_a_standby_is_told_apart import Follower
 from tests.integration.test_doctor import installation
@@ -144,6 +145,18 @@ def test_an_emptied_redis_says_nothing_and_learns_anew(
     assert bridge.forward(number(2), ticket_id=2) == ["done"]
     backup.restore(recover=False)
     assert doubt(bridge) == SystemRefusal.DATABASE_BEHIND
+
+
+def test_the_loss_of_the_last_commit_is_recognised_too(bridge: Bridge, stand_in: StandIn) -> None:
+    """An asynchronous replica is promoted, which lacks what was committed last."""
+    bridge.forward(number(1), ticket_id=1)
+    (lost,) = bridge.receive(number(2))
+    bridge.sync(2)
+    with bridge.store.database.transaction() as session:
+        session.execute(delete(JournalEvent).where(JournalEvent.id == lost))
+        session.execute(delete(TicketIssueLink).where(TicketIssueLink.ticket_id == 2))
+    assert bridge.forward(number(2), ticket_id=2) == ["pending"]
+    assert len(ours(stand_in)) == 2
 
 
 @pytest.mark.parametrize("stored", ["", "x", "1:2", "-1:2:3", "1:2:3:4", "1:" + "9" * 40 + ":3", "9" * 5000])
