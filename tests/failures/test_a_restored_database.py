@@ -32,6 +32,7 @@ def test_every_surface_names_it_until_a_person_has_decided(
     assert "run `deskbridge restore begin`" in doctor(stage)
     assert "deskbridge restore begin" in overview(stage)
     stage.shell.do("restore", "begin")
+    stage.replay()
     assert stage.goes_on()
     assert NAMED not in doctor(stage)
     assert "Recovery mode is on" in overview(stage)
