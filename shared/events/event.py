@@ -102,7 +102,10 @@ class Event(TextHolder):
         )
     )
     occurred_at: OccurredAt = Field(
-        description="When it happened, by the help desk's clock, RFC 3339 with an offset"
+        description=(
+            "When it happened, by the help desk's clock, RFC 3339 with an offset. If it is more than five minutes "
+            "ahead, the time of arrival counts"
+        )
     )
     sequence: Integer | None = Field(
         default=None, description="An integer that orders events with the same occurred_at"

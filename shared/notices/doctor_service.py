@@ -270,6 +270,21 @@ class ServiceFinding(Code):
         why="set the clock of {host} with NTP; no restart is needed",
         article="KB-SERVICE-007",
     )
+    EVENTS_DATED_AHEAD = Message(
+        "events_dated_ahead",
+        Plural(
+            (
+                "{count} event of the last 24 hours was dated more than five minutes ahead, {minutes:.0f} min "
+                "ago; the time at which it arrived counts"
+            ),
+            (
+                "{count} events of the last 24 hours were dated more than five minutes ahead, the newest "
+                "{minutes:.0f} min ago; the times at which they arrived count"
+            ),
+        ),
+        why="set the clock of GLPI's server with NTP",
+        article="KB-SERVICE-007",
+    )
     CALLS_SLOW = Message(
         "calls_slow",
         "calls to Redmine took {seconds:.1f} s on average in the last two minutes; the timeout is 5 s",

@@ -156,6 +156,10 @@ def wait_long(bridge: Bridge, stand_in: StandIn) -> None:
     age(JournalEvent, "received_at", 7200)(bridge, stand_in)
 
 
+def dated_ahead(bridge: Bridge, _: StandIn) -> None:
+    bridge.receive({**task_event(), "occurred_at": "2999-01-01T00:00:00Z"})
+
+
 def project_activities(_: Bridge, stand_in: StandIn) -> None:
     """The project overrides the activity with its own row, which is inactive."""
     stand_in.patch("activities", 13, parent_id=9, active=False)
@@ -168,6 +172,7 @@ def project_activities(_: Bridge, stand_in: StandIn) -> None:
         (lambda b, _: b.redis.flushdb(), "beat", "warning", ServiceFinding.NO_BEAT),
         (lambda _, s: s.settings(clock_offset=600.0), "clock", "failure", ServiceFinding.CLOCKS_DIFFER),
         (lambda _, s: s.settings(clock_offset=20.0), "clock", "warning", ServiceFinding.CLOCKS_DIFFER),
+        (dated_ahead, "clock", "warning", ServiceFinding.EVENTS_DATED_AHEAD),
         (foreign_key, "api key", "failure", SetupFinding.API_KEY_UNREADABLE),
         (configure(base_url=None), "tracker", "failure", TrackerFinding.TRACKER_NOT_SET_UP),
         (

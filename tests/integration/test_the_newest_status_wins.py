@@ -5,6 +5,9 @@ A stopped worker is simulated: whatever others do meanwhile runs in the middle o
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
@@ -21,6 +24,28 @@ from tests.support.ledger import (
 )
 
 NEW = 1
+
+
+def dated(ahead: timedelta, status: int) -> dict[str, Any]:
+    """Return an update of the ticket that happens now by a clock that is ahead."""
+    at = (datetime.now(UTC) + ahead).isoformat()
+    return {**ticket_event(of_ticket=ticket(status=status)), "occurred_at": at}
+
+
+@pytest.mark.promise("SEC-58")
+@pytest.mark.parametrize("is_sent_at_once", [True, False])
+def test_an_event_dated_two_hours_ahead_does_not_win_over_later_ones(
+    bridge: Bridge, stand_in: StandIn, is_sent_at_once: bool
+) -> None:
+    """The clock of GLPI's server was wrong for a moment."""
+    assert bridge.forward(task_event()) == ["done"]
+    (ahead,) = bridge.receive(dated(timedelta(hours=2), 1))
+    if is_sent_at_once:
+        bridge.sync()
+    (right,) = bridge.receive(dated(timedelta(0), 5))
+    until_settled(bridge)
+    assert ours(stand_in)[0]["status"] in (3, "Resolved"), bridge.event(right).reason
+    assert (bridge.event(ahead).clamped, bridge.event(right).clamped) == (True, False)
 
 
 def test_a_stopped_worker_that_continues_does_not_leave_an_older_status(

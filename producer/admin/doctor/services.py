@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
@@ -31,6 +31,7 @@ CLOCK_WARNING_S = 5.0
 SLOWEST_RATE = 1.0
 """Calls per second; a ticket needs several."""
 CLOCK_FAILURE_S = 120.0
+LATELY = timedelta(days=1)
 LONGEST_ERROR = 200
 HINDRANCES = {
     "standby": ServiceFinding.DATABASE_STANDBY,
@@ -232,10 +233,18 @@ def _last(seen: Sequence[ProcessSign | Producer]) -> dict[str, float]:
 
 @check(Group.SERVICES, {"clock": "KB-SERVICE-007"})
 def clocks(installation: Installation) -> Iterator[CheckResult]:
-    """Check that the clocks of this machine, the database, the workers' machines and the tracker agree."""
+    """Check that the clocks of this machine, the database, the workers' machines and the tracker agree.
+
+    The help desk's clock was wrong if it has dated events ahead.
+    """
     yield from worker_clocks(installation)
     with installation.store.transaction() as tx:
-        clocks = [(Named.THE_DATABASE, tx.now(), datetime.now(UTC))]
+        now = tx.now()
+        clocks = [(Named.THE_DATABASE, now, datetime.now(UTC))]
+        count, newest = tx.journal.dated_ahead(now - LATELY)
+    if newest:
+        minutes = (now - newest).total_seconds() / 60
+        yield warning("clock", ServiceFinding.EVENTS_DATED_AHEAD(count=count, minutes=minutes))
     clocks += [(Named.THE_TRACKER, theirs, ours) for theirs, ours in installation.tracker_clocks[-1:]]
     apart = {name: abs((theirs - ours).total_seconds()) for name, theirs, ours in clocks}
     worst = max(apart, key=lambda name: apart[name])

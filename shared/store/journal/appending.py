@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 
 from shared.events.config import ALL, SENT, PrivateTexts
 from shared.events.delivery import Delivery
+from shared.events.event import Deletion, Event
 from shared.notices.invalid import Faults, faulty
 from shared.notices.reasons import Reason
 from shared.notices.refusals import Refusal
@@ -142,7 +143,7 @@ class JournalAppender:
     def _insert(self, deliveries: Sequence[Delivery], received_at: datetime) -> Sequence[Any]:
         """Insert new deliveries; return their rows, each with whether its delivery id came before."""
         statement = _appending(postgresql=is_on_postgresql(self._session))
-        given = APPENDED.parameters(self._session, (_row(one, received_at) for one in deliveries))
+        given = APPENDED.parameters(self._session, (_row(one, deliveries, received_at) for one in deliveries))
         return execute_prepared(self._session, statement, given)
 
     def _known(self, deliveries: Sequence[Delivery]) -> dict[str, dict[str, int]]:
@@ -187,9 +188,22 @@ def _by_delivery_id(rows: Iterable[Any]) -> dict[str, dict[str, int]]:
     return found
 
 
-def _row(one: Delivery, received_at: datetime) -> dict[str, object]:
+def _occurred_at(event: Event | Deletion, together: Sequence[Delivery], received_at: datetime) -> datetime:
+    """Return when an event occurred; if it is dated too far ahead, when it arrived.
+
+    It comes before later events of its ticket that arrived together with it, as far as they are numbered.
+    """
+    if event.occurred_at <= received_at + CLOCK_TOLERANCE:
+        return event.occurred_at
+    own = event.sequence
+    others = [one.event for one in together if one.event.ticket.id == event.ticket.id]
+    later = [one.occurred_at for one in others if own is not None and (one.sequence or own) > own]
+    return min([received_at, *later])
+
+
+def _row(one: Delivery, together: Sequence[Delivery], received_at: datetime) -> dict[str, object]:
     event = one.event
-    latest = received_at + CLOCK_TOLERANCE
+    occurred_at = _occurred_at(event, together, received_at)
     return {
         "delivery_id": one.delivery_id,
         "digest": one.digest,
@@ -197,8 +211,8 @@ def _row(one: Delivery, received_at: datetime) -> dict[str, object]:
         "key": event.key,
         "ticket_id": event.ticket.id,
         "task_id": event.task.id if event.task else None,
-        "occurred_at": min(event.occurred_at, latest),
-        "clamped": event.occurred_at > latest,
+        "occurred_at": occurred_at,
+        "clamped": occurred_at != event.occurred_at,
         "sequence": NO_SEQUENCE if event.sequence is None else event.sequence,
         "payload": one.payload,
         "traceparent": one.traceparent,

@@ -39,7 +39,7 @@ class Due:
     """A pending event whose time has come.
 
     Attributes:
-        occurred_at: capped again, at five minutes after its receipt; the time of receipt if it is implausible.
+        occurred_at: the time of receipt if it is implausible, or more than five minutes later.
         payload: None if it is too large, or if `occurred_at` is implausible.
         completion: facts looked up because the event lacks them, as JSON; None if none were looked up yet.
         traceparent: the trace that the event belongs to.
@@ -215,16 +215,17 @@ def content_of(row: JournalEvent | Due) -> Event | Deletion | None:
 
 
 def _due(row: Any) -> Due:
-    """Return a row as a due event, its time capped again: a time far ahead would win over every later update."""
+    """Return a row as a due event, its time corrected again: a time far ahead would win over every later update."""
     received_at = row.now if row.received_at is None else min(row.received_at, row.now)
     makes_sense = row.occurred_at is not None
+    is_trusted = makes_sense and row.occurred_at <= received_at + CLOCK_TOLERANCE
     return Due(
         row.id,
         row.event,
         row.key,
         row.ticket_id,
         row.task_id,
-        min(row.occurred_at, received_at + CLOCK_TOLERANCE) if makes_sense else received_at,
+        row.occurred_at if is_trusted else received_at,
         row.sequence,
         row.attempts,
         row.payload if makes_sense else None,

@@ -158,6 +158,13 @@ class JournalQueries:
         newest = select(JournalEvent.received_at).order_by(JournalEvent.id.desc()).limit(1)
         return self._session.scalar(newest)
 
+    def dated_ahead(self, since: datetime) -> tuple[int, datetime | None]:
+        """Return how many events received since a moment were dated too far ahead, and when the newest arrived."""
+        is_corrected = and_(JournalEvent.received_at >= since, JournalEvent.clamped)
+        found = select(func.count(), func.max(JournalEvent.received_at)).where(is_corrected)
+        count, newest = self._session.execute(found).one()
+        return count, newest
+
     def failed_by_code(self) -> dict[str, int]:
         """Return the number of failed events by reason code, without unreadable deliveries."""
         failed = and_(JournalEvent.state == EventState.FAILED, JournalEvent.key != UNREADABLE)

@@ -163,14 +163,42 @@ def test_due_events_come_by_time_then_sequence_then_id(store: Store, append: App
     assert due(store) == [ids[4], ids[2], ids[5], ids[3], ids[1], ids[0]]
 
 
-def test_a_time_far_ahead_is_clamped_and_flagged(store: Store, append: Append) -> None:
+def test_a_time_far_ahead_is_corrected_to_the_arrival_and_flagged(store: Store, append: Append) -> None:
+    """A few minutes ahead it stays: the order of the sender's events is more precise than that of their arrival."""
     append(task_event(5), task_event(6), {**task_event(), "occurred_at": "2999-01-01T00:00:00Z"})
-    limit = START + timedelta(minutes=5)
     assert [(row.occurred_at, row.clamped) for row in rows(store)] == [
-        (limit, False),
-        (limit, True),
-        (limit, True),
+        (START + timedelta(minutes=5), False),
+        (START, True),
+        (START, True),
     ]
+    assert "2999" in rows(store)[2].payload
+
+
+def test_an_event_dated_ahead_comes_before_later_ones_that_arrive_with_it(
+    store: Store, append: Append
+) -> None:
+    """GLPI's plug-in sends what was saved within a minute, numbered."""
+    ahead = {**task_event(sequence=7), "occurred_at": "2999-01-01T00:00:00Z"}
+    accepted = append(task_event(-2, sequence=6), ahead, task_event(-1, sequence=8), task_event(-3))
+    ids = [one.event_id for one in accepted]
+    assert due(store) == [ids[3], ids[0], ids[1], ids[2]]
+
+
+def test_a_pending_event_that_lies_ahead_of_its_arrival_is_taken_as_of_its_arrival(
+    store: Store, append: Append
+) -> None:
+    """The previous version, or another account of the database, stored it."""
+    first, later = append(task_event(0), task_event(1))
+    with store.transaction() as tx:
+        now = tx.now()
+    with store.database.transaction() as session:
+        row = update(JournalEvent).where(JournalEvent.id == first.event_id)
+        session.execute(
+            row.values(received_at=now - timedelta(minutes=2), occurred_at=now + timedelta(hours=2))
+        )
+        row = update(JournalEvent).where(JournalEvent.id == later.event_id)
+        session.execute(row.values(received_at=now, occurred_at=now - timedelta(minutes=1)))
+    assert due(store) == [first.event_id, later.event_id]
 
 
 def test_offsets_are_compared_as_moments(store: Store, append: Append) -> None:

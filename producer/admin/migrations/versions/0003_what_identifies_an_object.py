@@ -26,6 +26,8 @@ LEDGERS = ("ticket_issue_link", "task_time_link", "note_link", "document_link")
 def upgrade() -> None:
     """Apply this revision."""
     _check_key(KEY_AFTER)
+    # events dated ahead used to count as of five minutes after their arrival
+    op.execute("UPDATE journal SET occurred_at = received_at WHERE clamped AND state = 'pending'")
     for table in LEDGERS:
         op.add_column(table, sa.Column("newest_before", NUMBER, nullable=True))
         op.add_column(table, sa.Column("created_on", sa.DateTime(timezone=True), nullable=True))
