@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from shared.notices.reasons import Reason
 from shared.store.configuration.mappings import MappingKind
 from tests.contract import seed
 from tests.contract.scene import CAROL, DAVE, ENTITY, GHOST, STRANGER, Scene
@@ -170,6 +171,18 @@ def test_a_user_the_tracker_does_not_let_in_is_replaced_by_the_administrator(
     ]
     assert scene.issue()["author"]["id"] == seed.User.ADMIN
     assert scene.entries()[0]["user"]["id"] == seed.User.ADMIN
+
+
+@pytest.mark.parametrize("user", [GHOST, DAVE], ids=["unknown login", "locked"])
+def test_an_event_tells_that_its_issue_is_not_its_technicians_although_the_users_are_read_again(
+    scene: Scene, user: dict[str, Any]
+) -> None:
+    assert scene.forward(task_event(of_ticket=scene.ticket(technician=user))) == ["done"]
+    assert scene.issue()["author"]["id"] == seed.User.ADMIN
+    assert scene.entries()[0]["user"]["id"] == seed.User.ALICE
+    notice = scene.bridge.event(1).notice
+    assert notice
+    assert (notice.code, "because" in notice.params) == (Reason.TIME_LOGGED_AS_ANOTHER, False)
 
 
 def test_a_person_nobody_knows_is_replaced_by_the_administrator(scene: Scene) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from shared.notices.reasons import Reason
 from tests.contract import seed
 from tests.contract.scene import CAROL, DAVE, STRANGER, Scene
 from tests.support.events import (
@@ -66,6 +67,35 @@ def test_a_private_follow_up_of_a_reporter_is_not_made_public(noting: Scene) -> 
     assert notes(noting) == [(seed.User.ADMIN, "Toner 1 ordered", True)]
 
 
+def members(scene: Scene) -> set[int]:
+    """Return the members of the scene's project."""
+    path = f"/projects/{scene.project_id}/memberships.json?limit=100"
+    return {one["user"]["id"] for one in scene.tracker.read(path)["memberships"]}
+
+
+@pytest.mark.parametrize("is_private", [False, True], ids=["public", "private"])
+def test_a_note_makes_no_one_a_member_and_names_whom_redmine_refuses(noting: Scene, is_private: bool) -> None:
+    """Carol is not a member, dave is locked."""
+    before = members(noting)
+    people = {**CAROL, "name": "Carol Clark"}, {**DAVE, "name": "Dave Dunn"}
+    events = [
+        followup_event(
+            number,
+            of_ticket=noting.ticket(),
+            of_followup=followup(number, user=user, is_private=is_private),
+        )
+        for number, user in enumerate(people, 1)
+    ]
+    assert noting.forward(*events) == ["done"] * 2, noting.steps()
+    assert members(noting) == before
+    assert notes(noting) == [
+        (seed.User.ADMIN, "Carol Clark:\n\nToner 1 ordered", is_private),
+        (seed.User.ADMIN, "Dave Dunn:\n\nToner 2 ordered", is_private),
+    ]
+    codes = [noting.bridge.event(number).notice for number in (2, 3)]
+    assert {one.code for one in codes if one} == {Reason.NOTE_SENT_AS_ANOTHER}
+
+
 def test_notes_of_any_text_are_recognised_when_they_are_read_back(noting: Scene) -> None:
     texts = ["two\nlines\r\nthree", "  blanks  ", "a *b* _c_ <d> &amp; {{e}}", "é€😀", "x" * 50_000]
     for number, text in enumerate(texts, 1):
@@ -103,6 +133,7 @@ def test_documents_are_attachments_by_who_added_them(attaching: Scene) -> None:
     assert attachments(attaching) == [
         (author, f"scan-{number}.png", 12) for number, author in enumerate(authors, 1)
     ]
+    assert not members(attaching) & {seed.User.BOB, seed.User.CAROL}
 
 
 def test_a_document_of_any_name_is_attached_and_found(attaching: Scene) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.contract.seed import Role, Status, User
+from tests.contract.seed import Project, Role, Status, User
 from tests.contract.support import Json, Tracker, assert_done, assert_empty, unique
 
 
@@ -96,6 +96,25 @@ def test_a_closed_issue_takes_notes(tracker: Tracker, issue: Json) -> None:
 def test_a_person_who_does_not_see_the_issue_is_refused(tracker: Tracker, issue: Json) -> None:
     assert_empty(tracker.update_issue(issue["id"], su="mallory", notes="seen"), 403)
     assert journals(tracker, issue) == []
+
+
+def test_a_person_who_is_not_a_member_adds_a_note_in_a_public_project(tracker: Tracker) -> None:
+    """Redmine's role *Non member* has the right by default."""
+    issue = tracker.issue(project_id=Project.PUBLIC)
+    assert_done(tracker.update_issue(issue["id"], su="carol", notes="seen"))
+    assert [one["user"]["id"] for one in journals(tracker, issue)] == [User.CAROL]
+
+
+@pytest.mark.parametrize(
+    ("person", "status"), [("carol", 403), ("dave", 412)], ids=["not a member", "locked"]
+)
+def test_a_note_of_a_person_who_is_refused_changes_nothing(
+    tracker: Tracker, issue: Json, person: str, status: int
+) -> None:
+    members = tracker.read(f"/projects/{Project.SUPPORT}/memberships.json?limit=100")["memberships"]
+    assert_empty(tracker.update_issue(issue["id"], su=person, notes="seen"), status)
+    assert journals(tracker, issue) == []
+    assert tracker.read(f"/projects/{Project.SUPPORT}/memberships.json?limit=100")["memberships"] == members
 
 
 def test_an_unknown_issue_takes_none(tracker: Tracker) -> None:
