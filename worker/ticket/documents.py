@@ -18,7 +18,9 @@ from shared.bodies.precedence import RenderedBody
 from shared.errors import BridgeError, ImpersonationRefused, NotYet, OutcomeUnknown, TrackerRejected
 from shared.events.attachments import attachment_body, attachment_name
 from shared.events.event import Event
+from shared.events.payloads import LONGEST_NAME
 from shared.events.snapshots import Document
+from shared.events.text import one_line
 from shared.helpdesk.lookup import DocumentRefused, Download, HelpdeskLookup
 from shared.notices.faults import Detail, Fault
 from shared.notices.kinds import Kind
@@ -156,11 +158,18 @@ class DocumentCreation(Addition):
         token = None
         with suppress(KeyError):
             token = answer.object("upload").get("token")
-        uploads = [{**one, "token": token} for one in self.body["issue"]["uploads"]]
+        uploads = [{**one, "token": token, **self._description} for one in self.body["issue"]["uploads"]]
         made = replace(self, chosen=replace(self.chosen, body={**self.body, "issue": {"uploads": uploads}}))
         if not uploaded_id(made.body):
             raise OutcomeUnknown("POST", UPLOADS, status=answer.status, detail=Detail.NO_UPLOAD_TOKEN())
         return made
+
+    @property
+    def _description(self) -> dict[str, str]:
+        """The person's name, which the tracker shows with the file, if the API user has uploaded it in their place."""
+        user = self.document.user
+        name = one_line((user and user.name) or "", LONGEST_NAME) if self.sender.person is None else ""
+        return {"description": name} if name else {}
 
     async def add(self, attempt: int, before_send: Callable[[], None]) -> dict[str, Any]:  # noqa: ARG002
         """Attach the file; return the tracker's attachment."""

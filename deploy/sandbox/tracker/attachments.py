@@ -81,6 +81,7 @@ def named(call: Call, attributes: dict[str, Any]) -> list[Attachment]:
         if _name_faults(call, name):
             continue
         row.filename, row.content_type = name, fields.text(one.get("content_type")) or row.content_type
+        row.description = (fields.text(one.get("description")) or "").strip()
         found.append(row)
     if missing:
         raise RefusedError(answers.invalid([texts.files_not_saved(call.language, missing)]))

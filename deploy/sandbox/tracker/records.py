@@ -188,6 +188,7 @@ class Attachment:
     digest: str
     issue_id: int | None = None
     created_on: float = 0.0
+    description: str = ""
 
     @property
     def token(self) -> str:

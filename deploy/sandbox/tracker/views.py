@@ -98,7 +98,7 @@ def attachment(tracker: Tracker, row: Attachment, host: str) -> dict[str, Any]:
         "filename": row.filename,
         "filesize": row.filesize,
         "content_type": row.content_type,
-        "description": "",
+        "description": row.description,
         "content_url": f"http://{host}/attachments/download/{row.id}/{quote(row.filename)}",
         "author": named(tracker.users[row.author_id]),
         "created_on": stamp(row.created_on),

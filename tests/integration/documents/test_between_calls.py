@@ -8,7 +8,7 @@ from deploy.sandbox.tracker.control import StandIn
 from shared.store.tables.journal import EventState
 from tests.integration.documents import SIZE
 from tests.support.bridge import Bridge
-from tests.support.events import document, document_event
+from tests.support.events import ALICE, document, document_event
 from tests.support.ledger import attachments_of, stopped
 
 UPLOADS = "/uploads.json"
@@ -37,6 +37,22 @@ def test_a_document_makes_nobody_a_member(begun: Bridge, stand_in: StandIn) -> N
     assert begun.forward(document_event(1, of_document=document(user=carol))) == [EventState.DONE]
     assert stand_in.state()["memberships"] == members, begun.steps()
     assert attachments_of(stand_in) == [("carol", "scan-91.png", SIZE)]
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_an_attachment_that_the_api_user_uploads_is_described_by_its_persons_name(
+    begun: Bridge, stand_in: StandIn, is_known: bool
+) -> None:
+    stand_in.patch("roles", NON_MEMBER, permissions=["view_issues"])
+    carol = {"id": 9, "email": "carol@example.test" if is_known else None, "name": "Carol Clark"}
+    alice = {**ALICE, "name": "Alice Archer"}
+    events = [
+        document_event(number, of_document=document(90 + number, user=user))
+        for number, user in ((1, carol), (2, alice))
+    ]
+    assert begun.forward(*events) == [EventState.DONE] * 2, begun.steps()
+    described = [(one["author"], one["description"]) for one in stand_in.state()["attachments"]]
+    assert described == [("admin", "Carol Clark"), ("alice", "")]
 
 
 @pytest.mark.promise("SEC-55")
