@@ -136,6 +136,18 @@ def test_documents_are_attachments_by_who_added_them(attaching: Scene) -> None:
     assert not members(attaching) & {seed.User.BOB, seed.User.CAROL}
 
 
+def test_an_attachment_that_the_api_user_uploads_is_described_by_its_persons_name(attaching: Scene) -> None:
+    people = (
+        {**DAVE, "name": "Dave Dunn"},
+        {**STRANGER, "name": "Sam Stranger"},
+        {**ALICE, "name": "Alice Archer"},
+    )
+    events = [attached(attaching, number, user=user) for number, user in enumerate(people, 1)]
+    assert attaching.forward(*events) == ["done"] * 3, attaching.steps()
+    found = sorted(attaching.tracker.attachments(attaching.issue()["id"]), key=lambda one: int(one["id"]))
+    assert [one.get("description") or "" for one in found] == ["Dave Dunn", "Sam Stranger", ""]
+
+
 def test_a_document_of_any_name_is_attached_and_found(attaching: Scene) -> None:
     names = [
         "é€😀.png",
