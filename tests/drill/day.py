@@ -10,6 +10,7 @@ from typing import Any
 from tests.drill.documents import draw_document
 from tests.drill.people import HELPDESK
 from tests.drill.profiles import Profile
+from tests.drill.withdrawn import withdrawals
 from tests.support.events import ALICE, DONE, SUPPORT_ENTITY, moment, task, ticket
 
 STATUSES = (1, 2, 5, 6)
@@ -81,6 +82,8 @@ def make_day(seed: int, profile: Profile) -> Day:
     cases = [_case(chance, profile, ticket_id) for ticket_id in range(1, profile.tickets + 1)]
     files: dict[int, bytes] = {}
     added = {one.ticket_id: [*_notes(chance, one), *_documents(chance, one, files)] for one in cases}
+    for of_ticket in added.values():
+        of_ticket += withdrawals(seed, of_ticket, files)
     others = profile.events - sum(map(len, added.values()))
     events: dict[str, dict[str, Any]] = {}
     due: list[tuple[float, str]] = []
@@ -159,8 +162,8 @@ def _notes(chance: random.Random, case: Case) -> Iterator[dict[str, Any]]:
 
 
 def _documents(chance: random.Random, case: Case, files: dict[int, bytes]) -> Iterator[dict[str, Any]]:
-    """Yield documents attached to a ticket, to a follow-up or to both; add their content to `files`."""
-    on_ticket, on_followup = ("Ticket", case.ticket_id), ("ITILFollowup", case.ticket_id * 10)
+    """Yield documents attached to a ticket, to an older follow-up or to both; add their content to `files`."""
+    on_ticket, on_followup = ("Ticket", case.ticket_id), ("ITILFollowup", case.ticket_id * 10 + 9)
     for number in range(chance.choice((0, 0, 1, 1, 2, 3))):
         document, content = draw_document(chance, case.ticket_id * 10 + number)
         if content is not None:

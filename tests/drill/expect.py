@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import permutations, product
 from typing import Any
@@ -15,6 +15,7 @@ from tests.drill.day import PUBLIC_ENTITY
 from tests.drill.documents import digest, file_name, why_not_at_once, why_not_once_fetched
 from tests.drill.load import Receipt
 from tests.drill.people import login_of
+from tests.drill.withdrawn import is_withdrawal, was_in_time
 from tests.support.bridge import STATUS_MAP
 from tests.support.events import DONE, SUPPORT_ENTITY
 
@@ -95,6 +96,8 @@ class TicketExpected:
         tasks: the valid time entries by ticket task id; if empty, the ticket has no issue either.
         notes: the note of each follow-up or solution, by key, if the ticket has an issue.
         files: the attachment of each document, by key, if the ticket has an issue.
+        perhaps: keys of notes and files that were withdrawn, perhaps after they were sent, so that they may be missing.
+        now_private: keys of notes that became private, perhaps after they were sent, so that they may be public.
         unsent: how each event of a document that must not arrive ends, by event id.
         in_order: pairs of keys: the first addition is earlier, and was accepted before the second was sent.
         undone: ticket tasks whose final state may be other than Done; their time may be logged or not.
@@ -107,6 +110,8 @@ class TicketExpected:
     undone: set[int] = field(default_factory=set)
     notes: dict[str, Note] = field(default_factory=dict)
     files: dict[str, File] = field(default_factory=dict)
+    perhaps: set[str] = field(default_factory=set)
+    now_private: set[str] = field(default_factory=set)
     unsent: dict[int, Unsent] = field(default_factory=dict)
     in_order: list[tuple[str, str]] = field(default_factory=list)
 
@@ -132,6 +137,7 @@ def expect(
     expected = {ticket_id: _of_ticket(ticket_id, found, redmine) for ticket_id, found in by_ticket.items()}
     for ticket_id, one in expected.items():
         _add_documents(one, by_ticket[ticket_id], files or {})
+        _withdraw(one, by_ticket[ticket_id])
         one.in_order = list(_in_order(by_ticket[ticket_id])) if one.notes or one.files else []
     return expected
 
@@ -151,6 +157,7 @@ def hours_listed(seconds: int, redmine: str) -> float:
 
 def _of_ticket(ticket_id: int, accepted: list[Accepted], redmine: str) -> TicketExpected:
     expected = TicketExpected(ticket_id)
+    accepted = [one for one in accepted if "title" in one[0]["ticket"]]
     for event, _ in accepted:
         snapshot, task = event["ticket"], event.get("task")
         projects = PROJECTS.get(snapshot["entity_id"], ())
@@ -162,7 +169,7 @@ def _of_ticket(ticket_id: int, accepted: list[Accepted], redmine: str) -> Ticket
         if projects and task and task["state"] == DONE and task["actiontime"] > 0:
             expected.tasks.setdefault(task["id"], set()).update(_entries(ticket_id, task, redmine))
         for kind in ("followup", "solution"):
-            if projects and (note := event.get(kind)):
+            if projects and (note := event.get(kind)) and not is_withdrawal(event):
                 said = Note(plain(note["content"]), login_of(note["user"]), bool(note.get("is_private")))
                 expected.notes[f"{kind}:{note['id']}"] = said
     expected.undone = {task_id for task_id in expected.tasks if _may_be_undone(task_id, accepted)}
@@ -173,7 +180,9 @@ def _of_ticket(ticket_id: int, accepted: list[Accepted], redmine: str) -> Ticket
 def _add_documents(expected: TicketExpected, accepted: list[Accepted], files: Mapping[int, bytes]) -> None:
     """Add each document of a ticket: its attachment, or how its event must end."""
     own = [
-        (event["document"], event["ticket"], receipt) for event, receipt in accepted if "document" in event
+        (event["document"], event["ticket"], receipt)
+        for event, receipt in accepted
+        if event["event"] == "document.added"
     ]
     times = Counter(document["id"] for document, _, _ in own)
     for document, snapshot, receipt in own:
@@ -187,6 +196,24 @@ def _add_documents(expected: TicketExpected, accepted: list[Accepted], files: Ma
             author = login_of(document["user"])
             file = File(file_name(document), len(content), digest(content), author)
             expected.files[f"document:{document_id}"] = file
+
+
+def _withdraw(expected: TicketExpected, accepted: list[Accepted]) -> None:
+    """Leave out what was deleted before it could be sent, and make private what became private by then."""
+    for event, receipt in accepted:
+        if not is_withdrawal(event):
+            continue
+        part, _, verb = event["event"].partition(".")
+        key = f"{part}:{event[part]['id']}"
+        in_time = was_in_time(key, receipt, accepted)
+        if verb == "deleted" and in_time:
+            expected.notes.pop(key, None)
+            expected.files.pop(key, None)
+        elif verb == "deleted":
+            expected.perhaps.add(key)
+        elif key in expected.notes:
+            expected.notes[key] = replace(expected.notes[key], is_private=True)
+            expected.now_private |= set() if in_time else {key}
 
 
 def _entries(ticket_id: int, task: Mapping[str, Any], redmine: str) -> set[Entry]:
@@ -210,7 +237,7 @@ def _may_be_undone(task_id: int, accepted: list[Accepted]) -> bool:
 def _in_order(accepted: list[Accepted]) -> Iterator[tuple[str, str]]:
     """Yield pairs that must be sent in order: the first is earlier and was accepted before the second was sent.
 
-    A document with two events is left out, since either event may count.
+    What has two events is left out, since either event may count.
     """
     added = [
         (f"{kind}:{event[kind]['id']}", receipt, *_places(event, receipt))

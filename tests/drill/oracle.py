@@ -167,9 +167,15 @@ class Oracle:
 def _note_faults(expected: TicketExpected, issue: Row) -> list[str]:
     """Return what is wrong with the notes of an issue: each must be there once, in any order."""
     rows = _notes(issue)
-    _, missing, left = pair(sorted(expected.notes), rows, lambda key, row: expected.notes[key] == row[1])
+
+    def fits(key: str, row: tuple[int, Note]) -> bool:
+        note = row[1] if key not in expected.now_private else replace(row[1], is_private=True)
+        return expected.notes[key] == note
+
+    _, missing, left = pair(_surely_first(expected, expected.notes), rows, fits)
     name = f"ticket {expected.ticket_id}, issue #{issue['id']}"
-    found = [f"lost: {name} has no note of {key} as {expected.notes[key]}" for key in missing]
+    lost = [key for key in missing if key not in expected.perhaps]
+    found = [f"lost: {name} has no note of {key} as {expected.notes[key]}" for key in lost]
     return found + [
         f"twice: {name} has note #{number} ({note}) that is one too many" for number, note in left
     ]
@@ -178,12 +184,19 @@ def _note_faults(expected: TicketExpected, issue: Row) -> list[str]:
 def _file_faults(expected: TicketExpected, issue: Row, files: Sequence[Row]) -> list[str]:
     """Return what is wrong with the attachments of an issue: each must be there once, in any order."""
     rows = [(row["id"], _file(row)) for row in files]
-    _, missing, left = pair(sorted(expected.files), rows, lambda key, row: expected.files[key] == row[1])
+    wanted = _surely_first(expected, expected.files)
+    _, missing, left = pair(wanted, rows, lambda key, row: expected.files[key] == row[1])
     name = f"ticket {expected.ticket_id}, issue #{issue['id']}"
-    found = [f"lost: {name} has no attachment of {key} as {expected.files[key]}" for key in missing]
+    lost = [key for key in missing if key not in expected.perhaps]
+    found = [f"lost: {name} has no attachment of {key} as {expected.files[key]}" for key in lost]
     return found + [
         f"twice: {name} has attachment #{number} ({file}) that is one too many" for number, file in left
     ]
+
+
+def _surely_first(expected: TicketExpected, keys: Collection[str]) -> list[str]:
+    """Return keys in order, those of what may be missing last."""
+    return sorted(keys, key=lambda key: (key in expected.perhaps, key in expected.now_private, key))
 
 
 def _order_faults(expected: TicketExpected, issue: Row, files: Sequence[Row]) -> list[str]:

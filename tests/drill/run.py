@@ -220,7 +220,8 @@ def _puts_off(what: Notice) -> bool:
     if what.code != What.EVENTS_ENDED:
         return what.code in (What.PERSON_REPLAYS, What.PERSON_DECIDES)
     state, because = what.params.get("state"), what.params.get("because")
-    keeps_order = because is not None and because.code in (Reason.NO_ISSUE_FOR_NOTE, *UNSENT)
+    never_sent = (Reason.NO_ISSUE_FOR_NOTE, Reason.DELETED_THERE, Reason.PRIVATE_THERE, *UNSENT)
+    keeps_order = because is not None and because.code in never_sent
     return state in (EventState.ON_HOLD, EventState.FAILED, EventState.SKIPPED) and not keeps_order
 
 
