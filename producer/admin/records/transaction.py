@@ -15,6 +15,7 @@ from producer.admin.records.samples import Samples
 from producer.admin.records.support import Support
 from producer.admin.records.wrong_authors import WrongAuthors
 from shared.store import transaction
+from shared.store.journal.highest import HighestNumbers
 from shared.store.opening import Repository, opened
 
 
@@ -31,6 +32,7 @@ class Transaction(transaction.Transaction):
     known_hours = Repository(KnownHours)
     support = Repository(Support)
     known_names = Repository(KnownNames)
+    highest = Repository(HighestNumbers)
 
 
 class Store(transaction.Store):

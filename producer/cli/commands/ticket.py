@@ -45,6 +45,24 @@ def history(
         _tell(found)
 
 
+@command(TICKET, "highest", "deskbridge ticket highest")
+def highest(as_json: Json = False) -> None:
+    """Show the highest id of each kind that deskbridge has seen.
+
+    A GLPI that was restored from a backup must continue above these ids. The last column is the
+    statement for MariaDB that does so.
+    """
+    from producer.admin.queries.highest import highest_numbers
+
+    with open_services() as services:
+        found = highest_numbers(services.store)
+    if as_json:
+        print_json([one.printed() for one in found])
+        return
+    for one in found:
+        say(f"{one.kind:<12} {one.highest:>10}   {one.statement}")
+
+
 @command(
     TICKET,
     "forget",

@@ -33,13 +33,14 @@ from shared.notices.reasons import Reason
 from shared.notices.refusals import Refusal
 from shared.store.journal.appending import JournalAppender
 from shared.store.journal.due import ORDER, due_with_their_keys, is_pending_of_few
+from shared.store.journal.highest import HighestNumbers
 from shared.store.journal.journal_queries import JOURNAL, UNREADABLE, JournalQueries, is_in_state
 from shared.store.ledger.ledger_queries import unsettled_tickets
 from shared.store.tables.explained import reason_columns
 from shared.store.tables.functions import Rows, unindexed
 from shared.store.tables.journal import EventState, JournalEvent
 from shared.store.tables.prepared import execute_prepared
-from shared.store.tables.types import Key, clock, delete_oldest
+from shared.store.tables.types import Key, clock, oldest
 
 REPLAYED = Reason.PERSON_REPLAYED()
 ENDED = (EventState.DONE, EventState.SKIPPED, EventState.SUPERSEDED)
@@ -266,7 +267,12 @@ class Journal(JournalQueries, JournalAppender):
         object again.
         """
         prunable = JournalEvent.state.in_(ENDED), JournalEvent.ticket_id.not_in(unsettled_tickets())
-        return delete_oldest(self._session, JournalEvent.ended_at, older_than_days, limit, *prunable)
+        numbers = JournalEvent.ticket_id, JournalEvent.key
+        old = oldest(JournalEvent.ended_at, older_than_days, limit, *prunable)
+        deleting = delete(JournalEvent).where(JournalEvent.id.in_(old)).returning(*numbers)
+        deleted = [(ticket_id, key) for ticket_id, key in self._session.execute(deleting)]
+        HighestNumbers(self._session).keep(deleted)
+        return len(deleted)
 
     def _change_some(self, where: ColumnElement[bool], limit: int, **values: object) -> list[tuple[int, int]]:
         """Change at most `limit` pending events, oldest first; return event and ticket ids."""

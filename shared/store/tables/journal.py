@@ -217,6 +217,7 @@ class InstallationRecord(Base):
     Attributes:
         epoch: when a person last confirmed this database after a restore (seconds); NULL: never.
         database: the database's own identity at that time, or at its first start; NULL if it has none.
+        highest: kind to the highest help desk number in the events that are past their retention.
     """
 
     __tablename__ = "installation"
@@ -225,3 +226,4 @@ class InstallationRecord(Base):
     name: Mapped[str] = mapped_column(String(32))
     epoch: Mapped[int | None]
     database: Mapped[str | None] = mapped_column(Text)
+    highest: Mapped[dict[str, Any] | None]

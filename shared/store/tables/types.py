@@ -15,6 +15,7 @@ from sqlalchemy import (
     Dialect,
     Integer,
     ScalarSelect,
+    Select,
     Text,
     delete,
     literal,
@@ -146,20 +147,23 @@ def put_row(
     return session.scalar(putting.returning(literal(1))) is not None
 
 
-def delete_oldest(
-    session: Session, at: InstrumentedAttribute[Any], days: float, limit: int, *which: ColumnElement[bool]
-) -> int:
-    """Delete the oldest rows that are past their retention; return their number.
+def oldest(
+    at: InstrumentedAttribute[Any], days: float, limit: int, *which: ColumnElement[bool]
+) -> Select[tuple[int]]:
+    """Return the query for the ids of the oldest rows that are past their retention.
 
     Args:
-        session: the transaction.
         at: the time column. Its index gives the oldest rows first, so that not all rows are read.
         days: the retention in days.
         limit: maximum number of rows.
         which: further conditions.
     """
-    model = at.class_
-    old = select(model.id).where(at < moment(-days * 86400), *which).order_by(at).limit(limit)
+    return select(at.class_.id).where(at < moment(-days * 86400), *which).order_by(at).limit(limit)
+
+
+def delete_oldest(session: Session, at: InstrumentedAttribute[Any], days: float, limit: int) -> int:
+    """Delete the oldest rows that are past their retention, as `oldest` finds them; return their number."""
+    model, old = at.class_, oldest(at, days, limit)
     return len(session.execute(delete(model).where(model.id.in_(old)).returning(model.id)).all())
 
 

@@ -35,7 +35,7 @@ GROUPS = {
         *("activate", "deactivate", "delete", "dryrun", "fields", "generate", "history", "list", "preview"),
         *("rollback", "save", "show", "variables"),
     ],
-    "ticket": ["forget", "history"],
+    "ticket": ["forget", "highest", "history"],
     "trial": ["off", "on", "show"],
     "user": ["forget", "list", "map", "unmap"],
 }

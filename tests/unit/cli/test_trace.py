@@ -136,3 +136,10 @@ def test_a_pruned_ticket_still_shows_its_issue(shell: Shell) -> None:
     link(shell, Kind.TICKET, 4711, 12)
     assert "is issue #12" in told(shell)
     assert shell.ask("ticket", "history", "4711")["steps"] == []
+
+
+def test_the_highest_ids_are_shown_with_the_statement_for_the_helpdesk(shell: Shell) -> None:
+    (of_tickets, *_) = shell.ask("ticket", "highest")
+    statement = "ALTER TABLE glpi_tickets AUTO_INCREMENT = 1;"
+    assert of_tickets == {"kind": "ticket", "highest": 0, "table": "glpi_tickets", "statement": statement}
+    assert statement in shell.do("ticket", "highest")

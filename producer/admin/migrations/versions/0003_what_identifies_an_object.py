@@ -33,6 +33,7 @@ def upgrade() -> None:
         op.add_column(table, sa.Column("created_on", sa.DateTime(timezone=True), nullable=True))
     op.add_column("installation", sa.Column("epoch", NUMBER, nullable=True))
     op.add_column("installation", sa.Column("database", sa.Text(), nullable=True))
+    op.add_column("installation", sa.Column("highest", sa.Text(), nullable=True))
     op.add_column("recovery", sa.Column("backup_at", sa.DateTime(timezone=True), nullable=True))
 
 
@@ -43,6 +44,7 @@ def downgrade() -> None:
         op.execute(f"DELETE FROM journal WHERE {is_new}")  # noqa: S608 - our own names
     _check_key(KEY_BEFORE)
     op.drop_column("recovery", "backup_at")
+    op.drop_column("installation", "highest")
     op.drop_column("installation", "database")
     op.drop_column("installation", "epoch")
     for table in LEDGERS:
