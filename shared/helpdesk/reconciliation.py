@@ -190,7 +190,8 @@ def _count(tx: Transaction, missing: Iterable[Changed], found: Reconciled) -> No
 def _withdrawn(store: Store, lookup: HelpdeskLookup, changed: Mapping[int, datetime]) -> list[Changed]:
     """Return events for notes of changed tickets that were not sent yet and are now deleted or private.
 
-    The API hides what its user may not read, so a note counts as deleted only if this user sees others of its kind.
+    GLPI's API hides follow-ups that its user may not read, so they count as deleted only if this user sees others.
+    It shows solutions to every user.
     """
     shown = dict[tuple[int, Kind], dict[int, bool] | None]()
     withdrawn = list[Changed]()
@@ -205,7 +206,7 @@ def _withdrawn(store: Store, lookup: HelpdeskLookup, changed: Mapping[int, datet
             if notes is not None and notes.get(number, True):
                 at = max(changed[ticket_id], known_at)
                 withdrawn.append(_withdrawal(ticket_id, kind, number, at, is_private=number in notes))
-    seen = {kind for (_, kind), notes in shown.items() if notes}
+    seen = {Kind.SOLUTION} | {kind for (_, kind), notes in shown.items() if notes}
     return [one for one in withdrawn if not seen.isdisjoint(one.event)]
 
 

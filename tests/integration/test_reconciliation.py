@@ -20,7 +20,7 @@ from shared.notices.reasons import Reason
 from shared.store.configuration.mappings import MappingKind
 from shared.store.tables.journal import ReconciliationMark
 from tests.support.bridge import SUPPORT, Bridge
-from tests.support.events import followup_event, task_event, ticket, ticket_event
+from tests.support.events import followup_event, solution_event, task_event, ticket, ticket_event
 from tests.support.events import task as ticket_task
 from tests.support.glpi_api import GlpiApi, glpi_api
 from tests.support.ledger import notes_of
@@ -346,6 +346,21 @@ def test_a_follow_up_that_was_not_sent_yet_and_is_private_or_gone_is_not_sent(
     bridge.sync()
     assert len(notes_of(stand_in)) == (0 if reason else 1)
     assert reason in (None, bridge.event(event_id).notice)
+
+
+@pytest.mark.promise("SEC-84")
+def test_the_only_solution_that_is_gone_is_not_sent_because_glpi_hides_no_solutions(
+    bridge: Bridge, api: GlpiApi, stand_in: StandIn
+) -> None:
+    bridge.configure(sync_solutions="on")
+    (event_id,) = bridge.receive(solution_event())
+    bridge.sync()
+    api.ticket(4711, at(0))
+    assert run(bridge, api).withdrawn == 1
+    bridge.forward(task_event())
+    bridge.sync()
+    assert notes_of(stand_in) == []
+    assert bridge.event(event_id).notice == Reason.DELETED_THERE()
 
 
 def test_only_changed_tickets_with_notes_to_send_are_compared(bridge: Bridge, api: GlpiApi) -> None:
