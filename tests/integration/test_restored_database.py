@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
+from secrets import token_hex
 
 import pytest
-from sqlalchemy import delete, update
+from sqlalchemy import delete, make_url, text, update
 
 from deploy.embedded.postgres import PostgresServer
 from deploy.sandbox.tracker.control import StandIn
@@ -20,8 +21,8 @@ from shared.redis.installation import doubt_of_database
 from shared.redis.keys import key_of
 from shared.redis.locks import NEWEST, Locks
 from shared.store.journal.installations import note_identity
-from shared.store.journal.recovery import NewestEvent
-from shared.store.tables.database import Database
+from shared.store.journal.recovery import NewestEvent, _differ
+from shared.store.tables.database import IDENTITY, Database
 from shared.store.tables.journal import InstallationRecord, JournalEvent
 from shared.store.tables.ledger import TicketIssueLink
 from shared.store.tables.types import moment
@@ -189,6 +190,25 @@ def test_a_journal_that_was_pruned_is_no_restored_one(bridge: Bridge) -> None:
     assert bridge.forward(number(3), ticket_id=3) == ["done"]
 
 
+@pytest.mark.parametrize(
+    ("recorded", "identity", "differ"),
+    [
+        ("7/5", "7/5", False),
+        ("7/5", "7/6", True),
+        ("7/5", "8/5", True),
+        ("?/5", "7/5", False),
+        ("7/5", "?/5", False),
+        ("7/5", "?/6", True),
+        (None, "7/5", False),
+        ("7/5", None, False),
+    ],
+)
+def test_a_part_that_a_provider_hides_proves_nothing(
+    recorded: str | None, identity: str | None, differ: bool
+) -> None:
+    assert _differ(recorded, identity) is differ
+
+
 class TestOnPostgreSQL:
     """What identifies a database itself."""
 
@@ -235,6 +255,22 @@ class TestOnPostgreSQL:
             ).partition("/")
         assert system.isdigit()
         assert oid.isdigit()
+
+    def test_a_provider_may_hide_the_servers_identity(self, postgres_url: str) -> None:
+        role = f"limited_{token_hex(4)}"
+        owner = Database(postgres_url)
+        with owner.transaction() as session:
+            session.execute(text("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC"))
+            session.execute(text(f"CREATE ROLE {role} LOGIN"))
+        url = make_url(postgres_url).set(username=role).render_as_string(hide_password=False)
+        limited = Database(url)
+        with limited.engine.connect() as connection:
+            system, _, oid = connection.info[IDENTITY].partition("/")
+        assert (system, oid.isdigit()) == ("?", True)
+        limited.close()
+        with owner.transaction() as session:
+            session.execute(text(f"DROP ROLE {role}"))
+        owner.close()
 
     def test_a_promoted_standby_is_the_same_database(
         self, stand_in: StandIn, redis_url: str, servers_dir: Path

@@ -128,9 +128,7 @@ class Recovery:
             return Standing()
         epoch, database, now, received_at = rows[0]
         identity = self._session.connection().info.get(IDENTITY)
-        doubt = None
-        if None not in (database, identity) and database != identity:
-            doubt = SystemRefusal.DATABASE_COPIED()
+        doubt = SystemRefusal.DATABASE_COPIED() if _differ(database, identity) else None
         if newest is not None and newest.epoch > (epoch or 0):
             doubt = SystemRefusal.DATABASE_BEHIND()
         if newest is not None and newest.epoch == (epoch or 0):
@@ -148,3 +146,9 @@ class Recovery:
             "database": literal(identity, InstallationRecord.database.type),
         }
         self._session.execute(update(InstallationRecord).values(values))
+
+
+def _differ(recorded: str | None, identity: str | None) -> bool:
+    """Return whether two databases are known to differ; SQLite has no identity, and a provider may hide a part."""
+    pairs = zip((recorded or "").split("/"), (identity or "").split("/"), strict=False)
+    return any(before != now and not {before, now} & {"", "?"} for before, now in pairs)

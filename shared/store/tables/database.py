@@ -147,7 +147,7 @@ OF_ITSELF = ("08", "25", "28", "53", "57", "58")
 """Prefixes of PostgreSQL's codes for errors of the server, not of a statement's data."""
 
 IDENTITY = "identity"
-"""Key in a connection's info: which database it leads to, as `Database.identity_of` says."""
+"""Key in a connection's info: the identities of the server and of the database that it leads to; `?` if hidden."""
 
 SYSTEM = "SELECT system_identifier FROM pg_control_system()"
 THIS_DATABASE = "SELECT oid FROM pg_database WHERE datname = current_database()"
@@ -339,6 +339,7 @@ def _note_identity(connection: Any, record: ConnectionPoolEntry) -> None:
             if connection.closed:
                 raise DisconnectionError from error
             connection.rollback()
+            parts.append("?")
     record.info[IDENTITY] = "/".join(parts)
 
 
