@@ -36,11 +36,11 @@ class MemoryDatabase(Database):
         self._connection, self._threads = _connect(), None
         self.engine = create_engine("sqlite://", creator=lambda: self._connection, poolclass=StaticPool)
         event.listen(self.engine, "begin", _begin)
+        self.troubles: deque[Trouble] = deque()
+        self._clock, self._stage = Clock(), Stage()
         upgrade(self)
         self._empty = _connect()
         self._connection.backup(self._empty)
-        self.troubles: deque[Trouble] = deque()
-        self._clock, self._stage = Clock(), Stage()
 
     def begin_example(self, clock: Clock, stage: Stage) -> None:
         """Empty every table and use this clock."""
