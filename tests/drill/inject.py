@@ -108,7 +108,7 @@ class Injector:
             self._until_it_succeeds(refusing.end)
         self.stand.postgres.revive()
         self._until_it_succeeds(lambda: _alter(self, "RESET default_transaction_read_only"))
-        self.stand.glpi.down = False
+        self.stand.glpi.down, self.stand.glpi.in_front = False, None
         self.board.clear()
         self._hand.shutdown()
         self._until_it_succeeds(self.administrator.settle)
@@ -252,6 +252,13 @@ def _glpi(injector: Injector, _kind: str, /, seconds: float) -> int:
     return 1
 
 
+def _downloads(injector: Injector, _kind: str, /, answer: str, seconds: float) -> int:
+    glpi = injector.stand.glpi
+    glpi.in_front = answer
+    injector.later(seconds, lambda: setattr(glpi, "in_front", None))
+    return 1
+
+
 def _tracker(injector: Injector, kind: str, /, **options: Any) -> None:
     injector.board.fault(kind, options, injector.later)
 
@@ -315,6 +322,7 @@ ACTIONS: dict[str, Callable[..., int | None]] = {
     "postgres_terminate": _postgres_terminate,
     "postgres_read_only": _postgres_read_only,
     "glpi": _glpi,
+    "downloads": _downloads,
     "tracker": _tracker,
     "tracker_setting": _tracker_setting,
     "tracker_clock": _tracker_clock,

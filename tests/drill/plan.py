@@ -9,6 +9,7 @@ from typing import Any
 
 from deploy.sandbox.tracker.releases import RELEASES
 from tests.drill.profiles import Profile
+from tests.support.glpi_api import IN_FRONT
 
 WORKERS = 3
 FIRST_FAULT_S = 3.0
@@ -194,6 +195,11 @@ def _share(chance: Chance) -> Options:
     return {"share": chance.random()}
 
 
+def _downloads(chance: Chance) -> Options:
+    """Draw what something in front of GLPI makes of downloads for some seconds."""
+    return {"answer": chance.choice(list(IN_FRONT)), "seconds": round(chance.uniform(2, 8), 2)}
+
+
 KINDS = (
     Kind("worker: SIGKILL", "signal", 8, _signal("worker", "SIGKILL")),
     Kind("worker: SIGTERM", "signal", 4, _signal("worker", "SIGTERM")),
@@ -223,6 +229,7 @@ KINDS = (
         lambda chance: {"seconds": round(chance.uniform(1, 6), 2)},
     ),
     Kind("GLPI: 503 for a while", "glpi", 1.5, lambda chance: {"seconds": round(chance.uniform(1, 6), 2)}),
+    Kind("GLPI: something else in place of downloads", "downloads", 3, _downloads),
     Kind("tracker: silent, nothing done", "tracker", 4, _creation("timeout_before", seconds=6)),
     Kind("tracker: silent, done all the same", "tracker", 5, _creation("timeout_after", seconds=6)),
     Kind("tracker: reset, nothing done", "tracker", 3, _creation("reset_before")),

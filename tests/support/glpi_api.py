@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from hashlib import sha1
@@ -37,6 +37,18 @@ class Packed(bytes):
     """A file that the web server labels as compressed, such as a .tar.gz."""
 
 
+IN_FRONT: dict[str, Callable[[bytes], tuple[int, bytes]]] = {
+    "a sign-in page": lambda _: (200, Page(b"<!DOCTYPE html><html><body>Please sign in</body></html>")),
+    "a page with 404": lambda _: (404, Page(b"<html><body><h1>Not Found</h1></body></html>")),
+    "half of the file": lambda content: (200, content[: len(content) // 2]),
+    "a warning before the file": lambda content: (
+        200,
+        b"<br />\n<b>Warning</b>: Undefined variable" + content,
+    ),
+}
+"""What something between deskbridge and GLPI can make of a download, by name."""
+
+
 class GlpiApi:
     """A GLPI in memory.
 
@@ -51,6 +63,7 @@ class GlpiApi:
         forbidden: documents that the API's user may not read.
         statuses: statuses by document with which a proxy in front answers.
         instead: status and body by document with which something in front answers downloads in place of GLPI.
+        in_front: what something in front makes of all downloads (a name of `IN_FRONT`), or None.
         has_metadata: whether its user may read what it knows about documents.
         calls: method and path of each call.
         down: whether it answers 503 to everything.
@@ -69,6 +82,7 @@ class GlpiApi:
         self.forbidden: set[int] = set()
         self.statuses: dict[int, int] = {}
         self.instead: dict[int, tuple[int, Any]] = {}
+        self.in_front: str | None = None
         self.has_metadata = True
         self.calls: list[str] = []
         self.down = False
@@ -194,6 +208,8 @@ class GlpiApi:
         return 200, {"id": document_id, "sha1sum": digest, "is_deleted": document_id in self.binned}
 
     def _download(self, document_id: int) -> tuple[int, Any]:
+        if self.in_front:
+            return IN_FRONT[self.in_front](self.documents.get(document_id) or b"")
         if document_id in self.instead:
             return self.instead[document_id]
         if document_id not in self.documents:
