@@ -66,6 +66,10 @@ def nobody_linked(stage: Stage) -> None:
         tx.mappings.remove(MappingKind.ENTITY, 3)
 
 
+def dated_ahead(stage: Stage) -> None:
+    stage.bridge.receive({**ticket_event(), "occurred_at": "2999-01-01T00:00:00Z"})
+
+
 def full_redis(stage: Stage) -> None:
     stage.bridge.redis.config_set("maxmemory", 1)
 
@@ -360,6 +364,10 @@ FAILURES = [
     Failure(
         "the tracker's clock is ten minutes ahead",
         settings(clock_offset=600.0), ServiceFinding.CLOCKS_DIFFER, "NTP", (), settings(clock_offset=0.0), real=False,
+    ),
+    Failure(
+        "the clock of the help desk dates an event ahead",
+        dated_ahead, ServiceFinding.EVENTS_DATED_AHEAD, "NTP",
     ),
     Failure(
         "a ticket status is not mapped",
