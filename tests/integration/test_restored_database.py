@@ -26,6 +26,7 @@ from shared.store.tables.database import IDENTITY, Database
 from shared.store.tables.journal import InstallationRecord, JournalEvent
 from shared.store.tables.ledger import TicketIssueLink
 from shared.store.tables.types import moment
+from shared.values.ids import LARGEST
 from tests.failures.test_a_standby_is_told_apart import Follower
 from tests.integration.test_doctor import installation
 from tests.integration.test_recovery import RETENTION, Backup, ours
@@ -160,6 +161,13 @@ def test_the_loss_of_the_last_commit_is_recognised_too(bridge: Bridge, stand_in:
     assert len(ours(stand_in)) == 2
 
 
+def test_a_sample_that_was_deleted_again_is_no_lost_event(bridge: Bridge) -> None:
+    bridge.forward(task_event(1, of_ticket=ticket(LARGEST), of_task=task(LARGEST)), ticket_id=LARGEST)
+    with bridge.store.transaction() as tx:
+        tx.samples.delete(LARGEST)
+    assert bridge.forward(number(1), ticket_id=1) == ["done"]
+
+
 @pytest.mark.parametrize("stored", ["", "x", "1:2", "-1:2:3", "1:2:3:4", "1:" + "9" * 40 + ":3", "9" * 5000])
 def test_what_no_worker_wrote_stops_nobody(bridge: Bridge, stored: str) -> None:
     bridge.redis.set(key_of(bridge.redis, NEWEST), stored)
@@ -234,7 +242,8 @@ class TestOnPostgreSQL:
         assert copy.forward(number(2), ticket_id=2) == ["pending"]
         assert doubt(copy) == SystemRefusal.DATABASE_COPIED
         assert len(ours(stand_in)) == 1
-        note_identity(copy.store.database)
+        with copy.store.database.engine.begin() as connection:
+            note_identity(connection)
         assert doubt(copy) == SystemRefusal.DATABASE_COPIED, "a restart does not hide it"
         copy.redis.delete(copy.breaker.key)
         assert first.forward(number(2), ticket_id=2) == ["done"]
@@ -246,7 +255,8 @@ class TestOnPostgreSQL:
         with database.transaction() as session:
             session.execute(update(InstallationRecord).values(database=None))
         assert doubt(bridge_on_postgresql) is None
-        note_identity(database)
+        with database.engine.begin() as connection:
+            note_identity(connection)
         with database.transaction() as session:
             system, _, oid = str(
                 session.scalar(

@@ -27,6 +27,7 @@ from shared.store.ledger.transitions import IN_FLIGHT
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.transaction import Transaction
+from shared.values.ids import is_sample
 from worker.ticket.plan import KnownEvent, Pending, Plan, plan_additions, plan_times
 from worker.ticket.settings_cache import CachedSettings
 
@@ -362,7 +363,7 @@ def _works(
             is_complete=one.due.is_complete,
             is_deleted=ticket_id in deleted,
             plan=plans[ticket_id],
-            newest=one.due.newest,
+            newest=None if is_sample(ticket_id) else one.due.newest,  # a sample is deleted again
         )
         for ticket_id, one in read.items()
     }

@@ -61,11 +61,10 @@ def upgrade(database: Database, *, tries: int = TRIES) -> tuple[str | None, str]
         before = revision_of(connection)
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+        note_identity(connection)
         return before, revision_of(connection) or ""
 
-    revisions = run_with_lock_timeout(database, run, tries=tries)
-    note_identity(database)
-    return revisions
+    return run_with_lock_timeout(database, run, tries=tries)
 
 
 def run_with_lock_timeout(database: Database, change: Callable[[Connection], T], *, tries: int = TRIES) -> T:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import uuid4
 
 from sqlalchemy import select, update
+from sqlalchemy.engine import Connection
 
 from shared.store.tables.database import IDENTITY, ONLY_READS, Database
 from shared.store.tables.journal import InstallationRecord
@@ -31,10 +32,9 @@ def installation_id(database: Database) -> str:
         return session.execute(asked).scalar_one()
 
 
-def note_identity(database: Database) -> None:
+def note_identity(connection: Connection) -> None:
     """Record which database the installation began in; a recorded identity never changes here."""
-    with database.transaction() as session:
-        identity = session.connection().info.get(IDENTITY)
-        session.execute(
-            update(InstallationRecord).where(InstallationRecord.database.is_(None)).values(database=identity)
-        )
+    recorded = InstallationRecord.database
+    connection.execute(
+        update(InstallationRecord).where(recorded.is_(None)).values(database=connection.info.get(IDENTITY))
+    )
