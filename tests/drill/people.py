@@ -26,9 +26,17 @@ ON_TRACKER = [
         for n in range(EXTRA_USERS)
     ),
 ]
+MEMBER_PROJECTS = ("support", "support-public")
+"""The tracker projects of which Alice and Bob are members from the start."""
+
 LOGINS = {person.mail: person.login for person in ON_TRACKER}
 
 
 def login_of(user: dict[str, Any] | None) -> str:
     """Return a help desk user's login on the tracker: the user with the same e-mail, else the administrator."""
     return LOGINS.get(user["email"].lower(), ADMIN) if user else ADMIN
+
+
+def is_member_from_start(login: str, project: str) -> bool:
+    """Return whether a user is a member of a tracker project before anything is sent."""
+    return project in MEMBER_PROJECTS and login in (login_of(ALICE), login_of(BOB))
