@@ -32,6 +32,7 @@ PROSE = [
     "Error 0x80070005: access denied; it's a test_case, done 5/5 [urgent] at 12:30, 50 % of 3 * 4, x < y, AT&T.",
     "Really?! Yes... C++ and e-mail; \"quoted\" and 'single' {braces} $5 (see below) ~5 min.",
     "Name | Amount\nPaper | 5",
+    "See\n\n[image]\n\nthere",
     "(c) (r) (tm) 1/2 \N{EM DASH} \N{HORIZONTAL ELLIPSIS} :-) \N{FIRE} שלום",
 ]
 MARKUP = [
