@@ -31,6 +31,7 @@ ABSENT = (EmbeddedError, psycopg2.Error, SQLAlchemyError, RedisError, OSError)
 
 REFUSING: dict[str, type[Refusing]] = {one.word: one for one in (ReadOnly, DiskFull, NoReplicas, OutOfMemory)}
 DOWN_S = 0.5
+SUPPLANT_AGAIN_S = 2.0
 PATIENCE_S = 15.0
 TURN_S = 0.5
 
@@ -52,6 +53,10 @@ class Tally:
     def add(self, kind: str, targets: int) -> None:
         """Count one injection and what it hit."""
         self.planned[kind] += 1
+        self.retry(kind, targets)
+
+    def retry(self, kind: str, targets: int) -> None:
+        """Count what a fault has hit that hit nothing before."""
         self.hit[kind] += bool(targets)
         self.targets[kind] += targets
 
@@ -275,6 +280,16 @@ def _tracker_delete(injector: Injector, _kind: str, /, share: float) -> int:
     return injector.board.delete_issue(share)
 
 
+def _tracker_supplant(injector: Injector, kind: str, /, share: float) -> int:
+    """Give the id of an issue to another one, as soon as there is one that no request is about."""
+    targets = injector.board.supplant_issue(share)
+    if not targets:
+        injector.later(
+            SUPPLANT_AGAIN_S, lambda: injector.tally.retry(kind, _tracker_supplant(injector, kind, share))
+        )
+    return targets
+
+
 def _tracker_move(injector: Injector, _kind: str, /, share: float) -> int:
     return injector.board.move_issue(share)
 
@@ -327,6 +342,7 @@ ACTIONS: dict[str, Callable[..., int | None]] = {
     "tracker_setting": _tracker_setting,
     "tracker_clock": _tracker_clock,
     "tracker_delete": _tracker_delete,
+    "tracker_supplant": _tracker_supplant,
     "tracker_move": _tracker_move,
     "link": _link,
     "template": _template,

@@ -35,6 +35,7 @@ class Oracle:
         deleted: tickets whose issue was deleted on the tracker, with that issue.
         moved: tickets whose issue was moved to another tracker project.
         put_off: tickets with an event that ended and may be replayed; its addition may come after later ones.
+        supplanted: issues of somebody else, each with the id of a ticket's issue; nothing may be written to them.
     """
 
     def __init__(
@@ -44,10 +45,13 @@ class Oracle:
         deleted: Mapping[int, int],
         moved: Collection[int] = (),
         put_off: Collection[int] = (),
+        supplanted: Collection[int] = (),
     ) -> None:
         self._expected = expected
         self._deleted, self._moved, self._put_off = deleted, moved, put_off
-        self.issues = [row for row in state["issues"] if row["id"] > SEEDED_ISSUES]
+        self._others = [row for row in state["issues"] if row["id"] in supplanted]
+        ids = {row["id"] for row in self._others}
+        self.issues = [row for row in state["issues"] if row["id"] > SEEDED_ISSUES and row["id"] not in ids]
         self.entries = list(state["time_entries"])
         self.attachments = [row for row in state.get("attachments", ()) if row["issue_id"] is not None]
         self._memberships = state.get("memberships", ())
@@ -72,6 +76,11 @@ class Oracle:
             f"extra: {_file_words(row)} on no issue of a ticket"
             for row in self.attachments
             if row["issue_id"] not in known
+        ]
+        found += [
+            f"wrong: issue #{row['id']} is somebody else's, and was changed"
+            for row in self._others
+            if row["journals"] or row["created_on"] != row["updated_on"]
         ]
         members = Counter((row["project_id"], row["user_id"]) for row in self._memberships)
         found += [f"twice: membership {who} is there {n} times" for who, n in members.items() if n > 1]

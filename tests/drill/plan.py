@@ -256,6 +256,7 @@ KINDS = (
     Kind("tracker: every call slow", "tracker_setting", 1, _setting("latency_ms", (300, 800), 0, 8)),
     Kind("tracker: its clock jumps", "tracker_clock", 2, lambda c: {"offset": c.choice((-60, 0, 60))}),
     Kind("tracker: an issue deleted", "tracker_delete", 2, _share),
+    Kind("tracker: the id of an issue given to another one", "tracker_supplant", 2, _share),
     Kind("tracker: an issue moved", "tracker_move", 3, _share),
     Kind("tracker: maintenance page", "tracker", 3, _page("page_before", (200, 302, 404, 405))),
     Kind("tracker: a page, done all the same", "tracker", 2, _page("page_after", (200, 302, 404, 502))),

@@ -139,7 +139,7 @@ def _compare(day: Day, redmine: str, helpdesk: Helpdesk, injector: Injector, out
     events = ((day.events[name], one) for name, one in accepted.items())
     put_off = _again(lambda: _put_off(fleet.bridge.store))
     expected = expect(events, redmine, day.files)
-    oracle = Oracle(expected, state, deleted, injector.board.moved, put_off)
+    oracle = Oracle(expected, state, deleted, injector.board.moved, put_off, injector.board.supplanted)
     outcome.differences += helpdesk.receipts.problems + oracle.differences()
     ended = _again(lambda: read_documents(fleet.bridge.store))
     outcome.differences += wrongly_ended(expected, ended, deleted)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -16,9 +18,22 @@ if TYPE_CHECKING:
 
 Later = Callable[[float, Callable[[], None]], None]
 MOVABLE = 10
+MALLORY, SUPPLANTS = 9, "Payroll of the board"
+"""Somebody for whom deskbridge sends nothing, since an issue by the same person may be one that it has sent."""
+
+QUIET_S = 10.0
+"""How long no request may have been about an issue before its id is given away: none is then under way."""
+
 MOVED_TO = (4, "other")
 PATIENCE_S = 15.0
 """How long a fault waits for calls to hit."""
+
+
+def _about(request: dict[str, Any]) -> set[Any]:
+    """Return the issues that a request to the stand-in was about."""
+    body = request["body"] if isinstance(request["body"], dict) else {}
+    of_path = re.findall(r"/issues/(\d+)", request["path"])
+    return {*map(int, of_path), (body.get("time_entry") or {}).get("issue_id")}
 
 
 class Board:
@@ -32,11 +47,13 @@ class Board:
     Attributes:
         deleted: the ids of deleted issues, by ticket id.
         moved: tickets whose issue was moved to another tracker project.
+        supplanted: the ids that were given to another issue.
     """
 
     def __init__(self, stand_in: StandIn, tally: Tally, mortal: set[int]) -> None:
         self.deleted: dict[int, int] = {}
         self.moved: set[int] = set()
+        self.supplanted: set[int] = set()
         self._stand_in = stand_in
         self._tally = tally
         self._mortal = mortal
@@ -74,6 +91,21 @@ class Board:
         if self._mortal_issues().get(ticket_id) == found[ticket_id]:
             return 0
         self.deleted[ticket_id] = found[ticket_id]
+        return 1
+
+    def supplant_issue(self, share: float) -> int:
+        """Delete one of the issues that may be deleted, and give its id to another issue, as after a restore."""
+        since = time.monotonic() - QUIET_S
+        busy = {
+            issue_id for one in self._stand_in.requests() if one["at"] > since for issue_id in _about(one)
+        }
+        found = {ticket: one for ticket, one in self._mortal_issues().items() if one not in busy}
+        if not found:
+            return 0
+        ticket_id = sorted(found)[int(share * len(found))]
+        self.deleted[ticket_id] = found[ticket_id]
+        self.supplanted.add(found[ticket_id])
+        self._stand_in.supplant(found[ticket_id], MALLORY, SUPPLANTS)
         return 1
 
     def move_issue(self, share: float) -> int:

@@ -155,6 +155,10 @@ class StandIn:
         """Delete a row of the definitions, such as `remove("roles", 4)`, as an administrator of the tracker may."""
         self._call("POST", "/remove", {"table": table, "id": row_id})
 
+    def supplant(self, issue_id: int, author_id: int, subject: str) -> None:
+        """Delete an issue, and create another one by a user, to which the tracker gives its id."""
+        self._call("POST", "/supplant", {"id": issue_id, "author_id": author_id, "subject": subject})
+
     def reset(self) -> None:
         """Reset data, switches, faults and log to the seed."""
         self._call("POST", "/reset")

@@ -25,6 +25,7 @@ HELP = {
     "GET|POST /_control/settings": "the switches",
     "POST /_control/patch": 'change a row: {"table": "users", "id": 6, "set": {"language": "de"}}',
     "POST /_control/remove": 'delete a row of the definitions: {"table": "roles", "id": 4}',
+    "POST /_control/supplant": 'replace an issue by one with its id: {"id": 6, "author_id": 7, "subject": "…"}',
     "POST /_control/reset": "back to the seed: data, switches, faults, log",
     "POST /_control/forget": "delete issues, time entries and the log; the rest stays",
     "GET /_control/state": "everything the tracker holds",
@@ -125,6 +126,12 @@ def _remove(sandbox: Sandbox, _request: Request, body: dict[str, Any]) -> object
     return {"removed": body["id"]}
 
 
+def _supplant(sandbox: Sandbox, _request: Request, body: dict[str, Any]) -> object:
+    with sandbox.tracker.lock:
+        sandbox.tracker.supplant_issue(body["id"], body["author_id"], body["subject"])
+    return {"supplanted": body["id"]}
+
+
 def _reset(sandbox: Sandbox, _request: Request, _body: dict[str, Any]) -> object:
     sandbox.reset()
     return {"reset": True}
@@ -212,6 +219,7 @@ _WORK: dict[tuple[str, str], Callable[[Sandbox, Request, dict[str, Any]], object
     ("POST", "/settings"): _set_settings,
     ("POST", "/patch"): _patch,
     ("POST", "/remove"): _remove,
+    ("POST", "/supplant"): _supplant,
     ("POST", "/reset"): _reset,
     ("POST", "/forget"): _forget,
     ("GET", "/state"): _state,

@@ -9,6 +9,7 @@ from threading import RLock
 from deploy.sandbox.tracker.records import (
     ANONYMOUS_ID,
     DELETING,
+    STATUS_NEW,
     Attachment,
     Category,
     CustomField,
@@ -167,6 +168,26 @@ class Tracker:
         if parent_id in self.below_issue:
             self.below_issue[parent_id].discard(issue_id)
         self.changes += 1
+
+    def supplant_issue(self, issue_id: int, author_id: int, subject: str) -> None:
+        """Delete an issue, and add another one with its id, as after a restore."""
+        before, now = self.issues[issue_id], self.now()
+        self.delete_issue(issue_id)
+        self.add_issue(
+            Issue(
+                issue_id,
+                before.project_id,
+                before.tracker_id,
+                STATUS_NEW,
+                before.priority_id,
+                author_id,
+                subject,
+                start_date=before.start_date,
+                created_on=now,
+                updated_on=now,
+            )
+        )
+        self.issues = dict(sorted(self.issues.items()))
 
     def give_to_anonymous(self, user_id: int) -> None:
         """Name the anonymous user as author of all that a deleted user has created, as the tracker does."""
