@@ -17,6 +17,8 @@ from inscriptis.model.config import ParserConfig
 from inscriptis.model.html_element import HtmlElement
 from inscriptis.model.tag import CustomHtmlTagHandlerMapping
 
+from shared.events.size import without_data
+
 # Cleaned input never contains these characters, so they can serve as markers inside the parser.
 _LINK, _ADDRESS, _LINK_END, _LESS, _AMP, _LITERAL_AMP, _END = "\x01\x02\x03\x04\x05\x06\x07"
 
@@ -61,11 +63,6 @@ _DROPPED = re.compile(
 )
 _UNSHOWN = ("svg", "title")
 _ESCAPED_CONDITION = re.compile(r"&lt;!(?:--)?\[(?:if\b[^&<>\[\]]{0,100}|endif)\](?:--)?&gt;", re.IGNORECASE)
-_INLINE_DATA = re.compile(
-    r"""(=\s{0,5}"\s{0,5}data:)[^"<>]*+|(=\s{0,5}'\s{0,5}data:)[^'<>]*+"""
-    r"|(data:)[\w/+.-]{1,100}(?:;[\w=.-]{1,50}){0,5};base64,[\w/+=]*+",
-    re.IGNORECASE,
-)
 _REFERENCE = re.compile(r"&#?\w{1,31};")
 _ENDLESS_NUMBER = re.compile(r"&#\d{20,}+;?")  # int() refuses very long numbers
 _RENDERED_LINK = re.compile(
@@ -103,11 +100,6 @@ def from_html(text: str, base: str | None = None) -> str:
     plain = _strip_tags(html) if rendered is None else _RENDERED_LINK.sub(_with_address, rendered)
     plain = _ENDLESS_NUMBER.sub("\ufffd", plain.replace(_AMP, "&"))
     return unescape(plain).replace(_LESS, "<").replace(_LITERAL_AMP, "&")
-
-
-def without_data(text: str) -> str:
-    """Return HTML without the data of pictures within it, which may take megabytes; each remains as `[image]`."""
-    return _INLINE_DATA.sub(lambda match: match[1] or match[2] or match[3], text)
 
 
 def _without(text: str, name: str) -> str:

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from html import unescape
 
-from shared.events.rendering import MARKUP, TAG, from_html, without_data
+from shared.events.rendering import MARKUP, TAG, from_html
 from shared.values.characters import NOT_TEXT
 
 _ESCAPED = re.compile(
@@ -20,9 +20,6 @@ _ESCAPED = re.compile(
 
 _MEANT = {code: bytes([code]).decode("cp1252", "ignore") for code in range(0x80, 0xA0)}
 """Maps C1 control characters to the characters of Windows-1252, since no one means the control character."""
-_UNFINISHED = re.compile(r"(?:<[^<>]{0,4096}|&[#\w]{0,31})\Z")
-MOST_BYTES = 300_000
-"""Size of a rich text that is kept; GLPI's plug-in sends as much."""
 _REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 """Characters that reorder the displayed text and can, for example, disguise a file extension."""
 _SHOWS_NOTHING = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
@@ -47,20 +44,6 @@ def plain_text(rich: str | None, content_format: str | None = None, base: str | 
     """
     text = _tidy(_read(_clean(rich or ""), content_format, base))
     return text if any(map(_shows, text)) else ""
-
-
-def fitting(rich: str | None) -> str | None:
-    """Return rich text in a size that can be stored: without the data of pictures, and truncated if still too long."""
-    text = without_data(rich or "")
-    encoded = text.encode("utf-8", "surrogatepass")
-    if len(encoded) <= MOST_BYTES:
-        return text if rich is not None else None
-    kept = encoded[:MOST_BYTES].decode("utf-8", "ignore")
-    kept = _UNFINISHED.sub("", kept)  # otherwise the note would become part of the tag
-    size = f"{round(len(encoded) / 1000)} kB"
-    return (
-        f"{kept}<p>[Truncated here: the text has {size}, and deskbridge keeps {MOST_BYTES // 1000} kB.]</p>"
-    )
 
 
 def one_line(rich: str | None, limit: int) -> str:

@@ -23,8 +23,8 @@ from pydantic import SecretStr
 from shared.errors import InvalidEvent
 from shared.events.event import HOLDERS
 from shared.events.parsing import parse_event
+from shared.events.size import fitting
 from shared.events.snapshots import Document
-from shared.events.text import fitting
 from shared.helpdesk.lookup import (
     Changed,
     DocumentRefused,

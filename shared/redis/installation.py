@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import threading
 
-from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
-from shared.notices.notice import Notice
-from shared.redis.locks import Locks
 from shared.store.journal.installations import installation_id
 from shared.store.tables.database import Database
-from shared.store.transaction import Store
 
 
 class InstallationUnknown(RedisConnectionError):
@@ -50,19 +45,3 @@ class Whose:
             return installation_id(self._database)
         except SQLAlchemyError as error:
             raise InstallationUnknown(type(error).__name__) from None
-
-
-def doubt_of_database(store: Store, redis: Redis, retention_days: float) -> Notice | None:
-    """Return why workers send nothing because the database may be a restored one, or None.
-
-    Args:
-        store: the database.
-        redis: the installation's Redis; if it does not answer, only the database's own identity is compared.
-        retention_days: how long the journal keeps events.
-    """
-    try:
-        newest = Locks(redis, 0).newest()
-    except RedisError:
-        newest = None
-    with store.transaction() as tx:
-        return tx.recovery.standing(newest, retention_days).doubt

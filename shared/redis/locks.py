@@ -20,8 +20,8 @@ from shared.notices.faults import Fault
 from shared.process.sentinels import sentinels
 from shared.process.settings import Settings
 from shared.redis.keys import OURS, InstallationRedis, is_of_another_type, key_of
-from shared.store.journal.recovery import NewestEvent
 from shared.telemetry.logs import get_logger
+from shared.values.newest_event import NewestEvent
 
 log = get_logger("locks")
 PREFIX = f"{OURS}lock:"

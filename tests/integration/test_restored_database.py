@@ -15,18 +15,19 @@ from deploy.embedded.postgres import PostgresServer
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.backfill import recovery
 from producer.admin.doctor.examination import examine
+from producer.admin.doctor.work import doubt_of_database
 from shared.notices.doctor_work import WorkFinding
 from shared.notices.system_refusals import SystemRefusal
-from shared.redis.installation import doubt_of_database
 from shared.redis.keys import key_of
 from shared.redis.locks import NEWEST, Locks
 from shared.store.journal.installations import note_identity
-from shared.store.journal.recovery import NewestEvent, _differ
+from shared.store.journal.recovery import _differ
 from shared.store.tables.database import IDENTITY, Database
 from shared.store.tables.journal import InstallationRecord, JournalEvent
 from shared.store.tables.ledger import TicketIssueLink
 from shared.store.tables.types import moment
 from shared.values.ids import LARGEST
+from shared.values.newest_event import NewestEvent
 from tests.failures.test_a_standby_is_told_apart import Follower
 from tests.integration.test_doctor import installation
 from tests.integration.test_recovery import RETENTION, Backup, ours

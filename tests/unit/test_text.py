@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.events import rendering
-from shared.events.text import MOST_BYTES, cut, fitting, hours, normalised, one_line, plain_text
+from shared.events.size import MOST_BYTES, fitting
+from shared.events.text import cut, hours, normalised, one_line, plain_text
 
 MARKUP = [
     ("<p>a &amp; b</p>", "a & b"),

@@ -13,11 +13,11 @@ from shared.notices.kinds import Kind, RowId
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason, Would
 from shared.redis.locks import HeldLock
-from shared.store.journal.recovery import NewestEvent
 from shared.store.transaction import Transaction
 from shared.telemetry.logs import get_logger
 from shared.templating.operations import Operation
 from shared.tracker.uploads import UPLOADS
+from shared.values.newest_event import NewestEvent
 from worker.ticket import trial
 from worker.ticket.adding import Additions
 from worker.ticket.bodies import built

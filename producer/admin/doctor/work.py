@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from redis import Redis
 from redis.exceptions import RedisError
 
 from producer.admin.doctor.checks import Group, QuickCheckMode, check
@@ -12,6 +13,7 @@ from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
 from producer.admin.presenters.waiting import obstacle
 from producer.admin.records.event_search import RECENT_DAYS
+from producer.admin.records.transaction import Store
 from shared.notices.doctor_work import WorkFinding
 from shared.notices.faults import Detail
 from shared.notices.hints import Hint
@@ -20,7 +22,7 @@ from shared.notices.reasons import Reason
 from shared.notices.refusals import Refusal
 from shared.notices.system_refusals import SystemRefusal
 from shared.redis.circuit_breaker import CircuitBreaker
-from shared.redis.installation import doubt_of_database
+from shared.redis.locks import Locks
 from shared.store.tables.journal import EventState
 
 NOT_SET_UP = (
@@ -263,3 +265,19 @@ def _paused(installation: Installation) -> Notice | None:
     except RedisError:
         return None
     return paused.reason if paused else None
+
+
+def doubt_of_database(store: Store, redis: Redis, retention_days: float) -> Notice | None:
+    """Return why workers send nothing because the database may be a restored one, or None.
+
+    Args:
+        store: the database.
+        redis: the installation's Redis; if it does not answer, only the database's own identity is compared.
+        retention_days: how long the journal keeps events.
+    """
+    try:
+        newest = Locks(redis, 0).newest()
+    except RedisError:
+        newest = None
+    with store.transaction() as tx:
+        return tx.recovery.standing(newest, retention_days).doubt

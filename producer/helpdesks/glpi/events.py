@@ -14,7 +14,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from shared.errors import InvalidEvent
 from shared.events.delivery import Delivery, parse_delivery
-from shared.events.text import fitting
+from shared.events.size import fitting
 from shared.notices.invalid import Invalid
 from shared.values.validation import model_faults
 

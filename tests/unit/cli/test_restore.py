@@ -9,7 +9,7 @@ from shared.process.itself import Process
 from shared.redis import locks as module
 from shared.redis.heartbeat import WORKER, Heartbeats
 from shared.redis.locks import Locks
-from shared.store.journal.recovery import NewestEvent
+from shared.values.newest_event import NewestEvent
 from tests.support.events import task_event
 from tests.unit.cli.conftest import Shell
 
