@@ -27,8 +27,8 @@ PARTS = re.compile(
 QUOTE = re.compile(r"(?<!\*)\*([^*]+)\*(?!\*)")
 CODE = re.compile(r"`[^`]+`")
 ANOTHER_PROGRAMS = {
-    "Anonymous", "Issue tracking", "Password", "Send everything now", "Text formatting", "Time tracking", "api",
-    "cannot be blank", "too many clients", "too many connections",
+    "Anonymous", "Issue tracking", "Password", "Send everything now", "Text formatting", "Time tracking",
+    "View private notes", "api", "cannot be blank", "too many clients", "too many connections",
 }  # fmt: skip
 """Quotes from Redmine, GLPI or PostgreSQL."""
 OUR_OWN = {"Back up and restore", "Recovery mode is on"}

@@ -32,7 +32,7 @@ def moved(*old_values: Any) -> list[Any]:
 def found(answer: Any, **changes: Any) -> list[int]:
     asked: list[str] = []
 
-    async def get(path: str, _params: Any) -> Answer:
+    async def get(path: str, _params: Any, **_: object) -> Answer:
         asked.append(path)
         return Answer(200, answer, None)
 

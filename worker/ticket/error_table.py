@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from shared.errors import (
+    AnswerTooLong,
     BadSignature,
     BridgeError,
     ImpersonationRefused,
@@ -72,13 +73,15 @@ class Effect:
     row: Row
 
 
+REFUSED = Effect(Events.FAIL, costs_attempt=False, opens_breaker=False, row=Row.FREE)
 OUTAGE = Effect(Events.STAY, costs_attempt=False, opens_breaker=True, row=Row.FREE)
 UNCLEAR_OUTAGE = Effect(Events.STAY_OR_WAIT, costs_attempt=True, opens_breaker=True, row=Row.FREE_OR_IN_DOUBT)
 OWN_FAULT = Effect(Events.STAY, costs_attempt=True, opens_breaker=False, row=Row.CLAIMED)
 """`SyncService` retries the ticket's events later, as after any fault of deskbridge itself."""
 
 TABLE: dict[type[BridgeError], Effect] = {
-    TrackerRejected: Effect(Events.FAIL, costs_attempt=False, opens_breaker=False, row=Row.FREE),
+    TrackerRejected: REFUSED,
+    AnswerTooLong: REFUSED,
     LeaseExpired: Effect(Events.WAIT, costs_attempt=False, opens_breaker=False, row=Row.FREE),
     NotYet: Effect(Events.WAIT_LONGER, costs_attempt=True, opens_breaker=False, row=Row.FREE),
     OutcomeUnknown: Effect(Events.WAIT_LONGER, costs_attempt=True, opens_breaker=False, row=Row.IN_DOUBT),
