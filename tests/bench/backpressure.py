@@ -24,7 +24,7 @@ from statistics import quantiles
 from typing import Any
 from unittest.mock import patch
 
-from sqlalchemy import func, select, update
+from sqlalchemy import func, select
 
 from deploy.embedded.ports import HOST, free_port
 from deploy.embedded.postgres import PostgresServer
@@ -40,7 +40,6 @@ from shared.redis.locks import Locks
 from shared.redis.rate_limit import RateLimiter
 from shared.store.opening import Store
 from shared.store.tables.journal import JournalEvent
-from shared.store.tables.types import clock
 from shared.telemetry.logs import configure_logging
 from tests.support.bridge import STATUS_MAP, Bridge
 from tests.support.events import moment, task, ticket
@@ -205,8 +204,7 @@ def measure(bridge: Bridge, stand_in: StandIn, events: int, seed: int = 1) -> Fi
 
 def _age(bridge: Bridge) -> None:
     """Move the events' times back by the hour, since a sweep leaves events that have just arrived to their message."""
-    with bridge.store.database.transaction() as session:
-        session.execute(update(JournalEvent).values(received_at=clock(-HOUR_S)))
+    bridge.age(HOUR_S)
 
 
 def _usual(milliseconds: list[float]) -> float:

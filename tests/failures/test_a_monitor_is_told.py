@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import pytest
 import yaml
 from prometheus_client.registry import Collector
-from sqlalchemy import update
 
 from producer.admin.doctor.latest import examined
 from producer.admin.people.people import map_user
@@ -23,9 +22,7 @@ from shared.redis.keys import INSTALLATIONS, key_of
 from shared.redis.latency import KEY as LATENCY
 from shared.redis.latency import note_calls, seconds_per_call
 from shared.redis.rate_limit import RateLimiter, discard_slots
-from shared.store.tables.journal import JournalEvent
 from shared.store.tables.ledger import Misattributed
-from shared.store.tables.types import clock
 from tests.deployment.prometheus import RULES
 from tests.failures.rows.environment import other_secret, others_there, refused
 from tests.failures.stage import Act, Stage, both, configure, patch, settings
@@ -84,8 +81,7 @@ def came_in(seconds: float) -> Act:
 
     def act(stage: Stage) -> None:
         stage.bridge.receive(task_event())
-        with stage.bridge.store.database.transaction() as session:
-            session.execute(update(JournalEvent).values(received_at=clock(-seconds)))
+        stage.bridge.age(seconds)
 
     return act
 

@@ -20,7 +20,6 @@ from shared.notices.notice import written
 from shared.notices.steps import What, Which
 from shared.store.tables.journal import JournalEvent
 from shared.store.tables.ledger import LedgerState
-from shared.store.tables.types import clock
 from shared.tracker.answers import read_answer
 from tests.support.bridge import Bridge
 from tests.support.events import delivery_id, task, task_event, ticket, ticket_event
@@ -107,8 +106,7 @@ def test_one_ticket_that_the_tracker_always_sends_away_does_not_block_the_others
     stand_in.fault("status_before", method="PUT", path="/issues/6.json", status=503, retry_after=0)
     bridge.receive(ticket_event(1, of_ticket=ticket(status=5)))
     (other,) = bridge.receive(task_event(of_ticket=ticket(2), of_task=task(2)))
-    with bridge.store.database.transaction() as session:
-        session.execute(update(JournalEvent).values(received_at=clock(-60)))
+    bridge.age(60)
     bridge.sync()
     assert bridge.breaker.current() is not None
     for _ in range(60):  # the ticket that probes is chosen at random
@@ -127,8 +125,7 @@ def test_a_worker_that_dies_of_a_fault_while_probing_does_not_keep_the_pause_ali
     """The oldest ticket raises the error, and the sweep picks it for every probe."""
     (bad,) = bridge.receive(task_event(of_ticket=ticket(1), of_task=task(1)))
     (good,) = bridge.receive(task_event(of_ticket=ticket(2), of_task=task(2)))
-    with bridge.store.database.transaction() as session:
-        session.execute(update(JournalEvent).values(received_at=clock(-60)))
+    bridge.age(60)
     real = issue_body
 
     def stumble(its_ticket: Any, *others: Any) -> Any:

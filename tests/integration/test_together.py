@@ -217,6 +217,7 @@ def asking(desk: Bridge, ticket_id: int, event_id: int, issue_id: int) -> Any:
 
 def test_of_two_that_ask_for_one_row_at_the_same_moment_one_is_given_what_it_asked_for(desk: Bridge) -> None:
     """Two tickets may request a ticket task that was moved, each for its own issue."""
+    desk.receive(task_event(of_task=task(513)), task_event(1, of_task=task(514)))
     with desk.store.transaction() as tx:
         first, second = Claim.execute_many(
             tx, [Claim(asking(desk, *one), None) for one in ((1, 1, 6), (2, 2, 7))]

@@ -164,7 +164,7 @@ def test_a_status_is_not_given_under_a_lock_that_was_lost_while_it_waited(
             held.renewed_at = -math.inf
 
     waiting(desk, at_turn=1, do=lose).sync(4711)
-    assert not stand_in.requests(since=seen)
+    assert given(stand_in, since=seen) == []
     assert desk.event(event_id).state == "pending"
     desk.sync()
     assert desk.event(event_id).state == "done"

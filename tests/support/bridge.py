@@ -179,6 +179,12 @@ class Bridge:
         with self.store.transaction() as tx:
             return next(row for row in tx.journal.find(limit=None) if row.id == event_id)
 
+    def age(self, seconds: float) -> None:
+        """Make all events older, as if time had passed; Redis forgets when the newest one arrived."""
+        with self.store.database.transaction() as session:
+            session.execute(update(JournalEvent).values(received_at=clock(-seconds)))
+        self.service.locks.forget_newest()
+
     def hurry(self) -> None:
         """Make everything that waits due now, as if its time had come."""
         with self.store.database.transaction() as session:

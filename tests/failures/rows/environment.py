@@ -5,7 +5,6 @@ from __future__ import annotations
 from cryptography.fernet import Fernet
 from redis import Redis
 from redis.exceptions import OutOfMemoryError
-from sqlalchemy import update
 
 from producer.helpdesks.glpi.signatures import GlpiVerifier
 from producer.intake.refused import Refused
@@ -16,8 +15,7 @@ from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
 from shared.redis.keys import INSTALLATIONS
 from shared.redis.locks import make_redis
 from shared.redis.rate_limit import RateLimiter, discard_slots
-from shared.store.tables.journal import EventState, JournalEvent
-from shared.store.tables.types import clock as clock_of_database
+from shared.store.tables.journal import EventState
 from tests.failures.rows.row import Nothing, Row
 from tests.failures.stage import Act, Stage
 from tests.support import bridge as support
@@ -173,8 +171,7 @@ def worker_clock(ahead_s: float) -> Act:
 def silent(stage: Stage) -> None:
     """Make the newest event three days old."""
     stage.work()
-    with stage.bridge.store.database.transaction() as session:
-        session.execute(update(JournalEvent).values(received_at=clock_of_database(-3 * 86400)))
+    stage.bridge.age(3 * 86400)
 
 
 def nothing_comes(_stage: Stage) -> None:

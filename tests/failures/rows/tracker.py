@@ -7,12 +7,9 @@ import json
 from typing import Any
 from urllib.parse import urlsplit
 
-from sqlalchemy import update
-
 from shared.notices.steps import What
 from shared.store.configuration.mappings import MappingKind
-from shared.store.tables.journal import EventState, JournalEvent
-from shared.store.tables.types import clock
+from shared.store.tables.journal import EventState
 from tests.failures.front import page, passes
 from tests.failures.rows.connections import in_front
 from tests.failures.rows.row import Nothing, Prevented, Row
@@ -58,8 +55,7 @@ def issue_deleted(stage: Stage) -> None:
 def held_for_long(stage: Stage) -> None:
     """Let an event wait for a decision for most of a day."""
     stage.work()
-    with stage.bridge.store.database.transaction() as session:
-        session.execute(update(JournalEvent).values(received_at=clock(-80_000)))
+    stage.bridge.age(80_000)
 
 
 def decided(stage: Stage) -> None:

@@ -111,7 +111,7 @@ def test_a_redelivery_after_its_event_was_pruned_creates_nothing_and_turns_no_st
     """Delivery ids are kept only as long as their events; the ledger and the desired state are kept permanently."""
     from tests.support.events import stored_event
 
-    old, new = append(ticket_event(0), ticket_event(9, of_ticket=ticket(status=5)), ids=["old", "new"])
+    old, new = append(ticket_event(0), ticket_event(4, of_ticket=ticket(status=5)), ids=["old", "new"])
     with store.transaction() as tx:
         for row in tx.journal.due_of([4711])[4711].rows:
             tx.statuses.fold_all([(row, stored_event(row.payload or ""))], 15)
