@@ -17,12 +17,14 @@ from producer.admin.review.held import NotResolved, decide, rows_on_hold
 from producer.admin.templates.defaults import default_template
 from producer.admin.templates.templates import TemplateStore
 from shared.errors import NotFound
+from shared.events.text import normalised
 from shared.notices.kinds import ADDITIONS, Kind
 from shared.store.configuration.mappings import MappingKind, ProjectMapping
 from shared.store.tables.journal import EventState
-from shared.store.tables.ledger import LedgerState
+from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.templating.operations import Operation
 from tests.drill.day import PUBLIC_ENTITY
+from tests.drill.texts import as_sent
 from tests.support.bridge import STATUS_MAP
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ PUBLIC_PROJECT = 2
 FIELDS = {Operation.ISSUE_CREATE: "description", Operation.TIME_ENTRY_CREATE: "comments"}
 OTHERWISE = {1: 1, 2: 2, 5: 5}
 AGAIN_S = 1.0
+OTHER_TEXT = "with another text"
+TEXT_OF = {Kind.TICKET: "description", Kind.TICKET_TASK: "comments"}
 Later = Callable[[float, Callable[[], None]], None]
 
 
@@ -79,29 +83,40 @@ class Administrator:
         """Replay every event in a state."""
         return replay_state(self._store, EventState(state)).events
 
-    def resolve(self) -> int:
-        """Decide every row on hold, as a person does after a look at the tracker."""
+    def resolve(self, reason: str = "") -> int:
+        """Decide every row on hold whose reason contains a text, as a person does after a look at the tracker."""
+        held = [one for one in rows_on_hold(self._store) if reason in (one[1].reason or "")]
+        if not held:
+            return 0
         state = self._stand_in.state()
-        notes = {one["id"] for row in state["issues"] for one in row["journals"] if one["notes"]}
-        known = {
-            Kind.TICKET: {row["id"] for row in state["issues"]},
-            Kind.TICKET_TASK: {row["id"] for row in state["time_entries"]},
+        journals = [one for row in state["issues"] for one in row["journals"]]
+        notes: dict[int, str | None] = {one["id"]: as_sent(one["notes"]) for one in journals if one["notes"]}
+        files = [row for row in state["attachments"] if row["issue_id"] is not None]
+        known: dict[Kind, dict[int, str | None]] = {
+            Kind.TICKET: {row["id"]: as_sent(row["description"]) for row in state["issues"]},
+            Kind.TICKET_TASK: {row["id"]: as_sent(row["comments"]) for row in state["time_entries"]},
             **dict.fromkeys(ADDITIONS, notes),
-            Kind.DOCUMENT: {row["id"] for row in state["attachments"] if row["issue_id"] is not None},
+            Kind.DOCUMENT: {row["id"]: None for row in files},
         }
         decided = 0
-        for kind, row in rows_on_hold(self._store):
+        for kind, row in held:
             with self._store.transaction() as tx:
                 free = [
                     one
                     for one in row.candidates or ()
-                    if one in known[kind] and tx.ledger(kind).holder(one) is None
+                    if one in known[kind]
+                    and _is_its_own(kind, row, known[kind][one])
+                    and tx.ledger(kind).holder(one) is None
                 ]
             adopt = min(free, default=None) if row.state == LedgerState.ON_HOLD else None
             with suppress(NotFound, NotResolved):  # a worker has decided meanwhile
                 decide(self._store, kind, row.key, adopt)
                 decided += 1
         return decided
+
+    def recognise(self) -> int:
+        """Decide on the rows of which only a text could tell whose object it is; return how many there were."""
+        return self.resolve(OTHER_TEXT)
 
     def settle(self) -> None:
         """Revert every change that is still active."""
@@ -139,3 +154,10 @@ class Administrator:
         body = json.loads(default_template(operation))
         body[operation.top_key][FIELDS[operation]] += SUFFIX
         return self._templates.create(operation, WHO, json.dumps(body), WHO).id
+
+
+def _is_its_own(kind: Kind, row: LedgerRow, text: str | None) -> bool:
+    """Return whether an attempt of a row sent this text; None: the object has none."""
+    bodies = [body for body in (row.body, *(row.earlier or ())) if body]
+    sent = [next(iter(body.values())).get(TEXT_OF.get(kind, "notes")) for body in bodies]
+    return text is None or normalised(text) in [normalised(str(one or "")) for one in sent]

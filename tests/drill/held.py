@@ -90,7 +90,7 @@ def _rule(
         waits = item.state == EventState.ON_HOLD and of_ticket
         return "it waits for the held row of its ticket" if waits else None
     if item.state == LedgerState.ON_HOLD and set(item.tracker_ids) & set(unlinked.get(item.what, ())):
-        return "the tracker has an object with its text that nothing is linked to, by an unexpected author"
+        return "the tracker has an object that nothing is linked to, by an unexpected author or with another text"
     return None
 
 

@@ -12,6 +12,7 @@ from shared.notices.kinds import Kind
 from tests.drill.expect import Entry, File, Note, TicketExpected
 from tests.drill.pairing import pair
 from tests.drill.people import ADMIN, is_member_from_start
+from tests.drill.texts import as_sent
 
 SEEDED_ISSUES = 5
 LAST = 2**62
@@ -144,7 +145,7 @@ class Oracle:
         name = f"ticket {expected.ticket_id}, issue #{issue['id']}"
         found = []
         project = None if expected.ticket_id in self._moved else issue["project"]
-        text = (project, issue["subject"], issue["description"] or "", issue["author"])
+        text = (project, issue["subject"], as_sent(issue["description"]), issue["author"])
         texts = {
             (project and one.project, one.subject, one.description, one.author) for one in expected.texts
         }
@@ -244,7 +245,7 @@ def _order_faults(expected: TicketExpected, issue: Row, files: Sequence[Row]) ->
 def _notes(issue: Row) -> list[tuple[int, Note]]:
     """Return the notes of an issue with their ids."""
     return [
-        (one["id"], Note(one["notes"], one["user"], bool(one.get("private_notes"))))
+        (one["id"], Note(as_sent(one["notes"]), one["user"], bool(one.get("private_notes"))))
         for one in issue.get("journals", ())
         if one.get("notes")
     ]
@@ -260,7 +261,7 @@ def _file(row: Row) -> File:
 
 def _is_one_of(row: Row, options: Collection[Entry]) -> bool:
     """Tell whether a time entry is as expected; if the event named no day, any day is right."""
-    entry = Entry(row["hours"], row["comments"] or "", row["author"])
+    entry = Entry(row["hours"], as_sent(row["comments"]), row["author"])
     return entry in options or replace(entry, day=row.get("spent_on")) in options
 
 

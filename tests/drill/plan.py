@@ -254,6 +254,9 @@ KINDS = (
     Kind("tracker: 401 for a while", "tracker", 1.5, _for_a_while("status_before", 0.5, 5, status=401)),
     Kind("tracker: REST off for a while", "tracker_setting", 2, _setting("rest_enabled", (False,), True, 4)),
     Kind("tracker: every call slow", "tracker_setting", 1, _setting("latency_ms", (300, 800), 0, 8)),
+    Kind(
+        "tracker: changes texts for a while", "tracker_setting", 2, _setting("edits_texts", (True,), False, 8)
+    ),
     Kind("tracker: its clock jumps", "tracker_clock", 2, lambda c: {"offset": c.choice((-60, 0, 60))}),
     Kind("tracker: an issue deleted", "tracker_delete", 2, _share),
     Kind("tracker: the id of an issue given to another one", "tracker_supplant", 2, _share),

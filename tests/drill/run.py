@@ -72,7 +72,7 @@ def drill(seed: int, redmine: str, profile: Profile, teller: Teller, keep: Path 
             outcome = Outcome(injector.tally, processes=stand.supervisor.members)
             outcome.differences += complaints(honest)
             outcome.figures["besieged: events, p99"] = f"{len(honest.took)}, {honest.p99:.3f} s"
-            _sync(helpdesk, stand, profile, teller, outcome)
+            _sync(helpdesk, injector, profile, teller, outcome)
             _compare(day, redmine, helpdesk, injector, outcome)
             if keep is not None:
                 _keep(injector, keep)
@@ -110,8 +110,9 @@ def _go_wrong(helpdesk: Helpdesk, injector: Injector, profile: Profile, teller: 
     teller.say("the faults are over")
 
 
-def _sync(helpdesk: Helpdesk, stand: Stand, profile: Profile, teller: Teller, outcome: Outcome) -> None:
-    """Wait until no work is left, and record how long that took."""
+def _sync(helpdesk: Helpdesk, injector: Injector, profile: Profile, teller: Teller, outcome: Outcome) -> None:
+    """Wait until no work is left, and record how long that took; a person decides what only a text can tell."""
+    stand, recognise = injector.stand, injector.administrator.recognise
     started = time.monotonic()
     if not helpdesk.wait(ACCEPT_S):
         outcome.differences.append(f"the producer did not accept everything within {ACCEPT_S:g} s")
@@ -119,7 +120,7 @@ def _sync(helpdesk: Helpdesk, stand: Stand, profile: Profile, teller: Teller, ou
     left = {"unknown": 1}
     while quiet < QUIET_LOOKS:
         left = _again(stand.fleet.left)
-        quiet = 0 if left else quiet + 1
+        quiet = 0 if left or _again(lambda: {"recognised": recognise()})["recognised"] else quiet + 1
         took = time.monotonic() - started
         if took > profile.sync_seconds:
             outcome.differences.append(f"not synced after {profile.sync_seconds:g} s: {left}")
