@@ -237,7 +237,9 @@ def _contents(ended: Ended) -> Iterator[str]:
     for entry_id, task_id in ended.linked(Kind.TICKET_TASK).items():
         entry = data.time_entries.get(entry_id)
         events = passing.get(task_id, [])
-        said = {(one.task.actiontime / 3600, one.task.content) for one in events if one.task}
+        said = {
+            (one.task.actiontime / 3600, _as_stored(ended, one.task.content)) for one in events if one.task
+        }
         if entry is None or (entry.hours, entry.comments) not in said:
             yield f"ticket task {task_id} is linked to time entry #{entry_id}, which is not its own: {entry}"
         elif entry.issue_id not in {issues.get(one.ticket.id, entry.issue_id) for one in events}:
@@ -282,12 +284,17 @@ def _note(ended: Ended, row: LedgerRow, events: list[Event], issue_id: int | Non
     """Check that the linked note is on the ticket's issue, has an event's text, and is private if all events are."""
     place, found = ended.world.tracker.notes().get(row.tracker_id or 0, (None, None))
     notes = [event.note for event in events if event.note]
-    if found is None or found["notes"] not in {one.content for one in notes}:
+    if found is None or found["notes"] not in {_as_stored(ended, one.content) for one in notes}:
         yield f"{row.kind} {row.key} is linked to note #{row.tracker_id}, which is not its own: {found}"
     elif place != issue_id and issue_id is not None:
         yield f"{row.kind} {row.key} is linked to note #{row.tracker_id} of #{place}, another ticket's issue"
     elif all(one.is_private for one in notes) and not found["private_notes"]:
         yield f"{row.kind} {row.key} is private, and note #{row.tracker_id} is public"
+
+
+def _as_stored(ended: Ended, text: str | None) -> str | None:
+    """Return a text as the tracker stores it."""
+    return f"<p>{text}</p>" if ended.world.rules.edits_texts else text
 
 
 def _attachment(ended: Ended, row: LedgerRow, events: list[Event], issue_id: int | None) -> Iterator[str]:
@@ -341,6 +348,8 @@ def _is_true(ended: Ended, kind: Kind, row: LedgerRow) -> bool:
     if row.has_code(Reason.ISSUE_GIVEN_UP) or row.has_code(Reason.ISSUE_IS_ANOTHERS):
         return True
     if row.unclear and row.unclear >= MOST_ATTEMPTS:
+        return True
+    if ended.world.rules.edits_texts and row.candidates:
         return True
     return ended.world.rules.policy == "hold" or row.rounds + 1 >= MOST_ROUNDS
 

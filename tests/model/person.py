@@ -30,6 +30,8 @@ def _found(world: World, kind: Kind, row: LedgerRow) -> int | None:
     }.get(kind, world.tracker.delete_note)
     there, taken = ended.there(kind), ended.taken(kind)
     its_own = [one for one in row.candidates or () if one in there and one not in taken]
+    if world.rules.edits_texts:
+        its_own = [one for one in its_own if _may_be_of(world, kind, row, one)]
     alike = [
         one.tracker_id
         for one in ended.left_over()
@@ -51,3 +53,10 @@ def _found(world: World, kind: Kind, row: LedgerRow) -> int | None:
 def _hours_sent(row: LedgerRow) -> set[float]:
     """Return the hours that a time entry's attempts sent; a fingerprint omits them, but a person compares them."""
     return {body["time_entry"]["hours"] for body in (row.body, *(row.earlier or ())) if body}
+
+
+def _may_be_of(world: World, kind: Kind, row: LedgerRow, tracker_id: int) -> bool:
+    """Return whether an object was made of a row's text, which a person recognises whatever the tracker added to it."""
+    noun, made = kind.noun, world.tracker.made
+    of = next((one for one in made if one.kind.noun == noun and one.tracker_id == tracker_id), None)
+    return of is not None and (of.fingerprint == row.fingerprint or (of.kind, of.key) == (kind, row.key))

@@ -30,7 +30,7 @@ from tests.model.tracker import NOTES, Fate
 from tests.model.world import Rules
 from tests.support.events import ALICE, DONE
 from worker.ticket import create as creation
-from worker.ticket import documents
+from worker.ticket import documents, match
 from worker.ticket import resolve as doubt
 from worker.ticket.adding import Additions
 from worker.ticket.context import TicketContext
@@ -168,6 +168,24 @@ def test_the_model_sees_a_note_that_overtakes_an_earlier_one() -> None:
         one_in_doubt_before_another().teardown()
 
 
+def test_the_model_sees_what_is_sent_again_since_the_tracker_changed_its_text() -> None:
+    def lost(method: str) -> Bridge:
+        state = with_an_issue(edits_texts=True)
+        state.world.tracker.fates.clear()  # one fate was not used
+        if method == "PUT":
+            state.helpdesk_notes(1, 0, "Ordered", 2, 1.0, ALICE, is_private=False)
+        else:
+            state.helpdesk_logs(1, 1, 0, "Printer", 2, 1.0, ALICE, DONE, None)
+        state.another_worker_syncs(1, [(method, Fate.LOST_AFTER)])
+        return state
+
+    for method, noun in (("PUT", "note"), ("POST", "time entry")):
+        lost(method).teardown()
+        by_text_alone = mock.patch.object(match, "fits_but_for_text", return_value=False)
+        with by_text_alone, pytest.raises(AssertionError, match=f"belong to nothing: {noun} #"):
+            lost(method).teardown()
+
+
 def with_a_note() -> Bridge:
     """Return a machine with one ticket, its issue, and a follow-up to send."""
     state = with_an_issue()
@@ -183,10 +201,10 @@ def with_a_document() -> Bridge:
     return state
 
 
-def with_an_issue() -> Bridge:
+def with_an_issue(*, edits_texts: bool = False) -> Bridge:
     """Return a machine with one ticket and its issue."""
-    state = Bridge()
-    state.begin(Rules(siblings=False), 1, (END, END), (Fate.ANSWERED, Fate.ANSWERED))
+    state, rules = Bridge(), Rules(siblings=False, edits_texts=edits_texts)
+    state.begin(rules, 1, (END, END), (Fate.ANSWERED, Fate.ANSWERED))
     return state
 
 

@@ -106,7 +106,8 @@ class SimulatedTracker:
         self._skew, self._date_header, self._latest = skew, date_header, latest
         self._overstretch = overstretch
         self.data = seeded()
-        self.data.now = lambda: clock.now + skew  # type: ignore[method-assign]
+        self._arrived_at: float | None = None
+        self.data.now = lambda: (self._arrived_at or clock.now) + skew  # type: ignore[method-assign]
         self.fates: deque[PlannedFate] = deque()
         self.made: list[Made] = []
         self._under_way: list[tuple[float, Callable[[], Any]]] = []
@@ -191,11 +192,12 @@ class SimulatedTracker:
         issue.project_id = project_id
 
     def let_time_pass(self) -> None:
-        """Carry out the late requests that have arrived by now."""
+        """Carry out the late requests that have arrived by now, each at the time of its arrival."""
         arrived = [one for one in self._under_way if one[0] <= self._clock.now]
         self._under_way = [one for one in self._under_way if one[0] > self._clock.now]
-        for _, effect in sorted(arrived, key=lambda one: one[0]):
+        for self._arrived_at, effect in sorted(arrived, key=lambda one: one[0]):
             effect()
+        self._arrived_at = None
 
     def _exchange(self, asked: Asked, checked_at: float) -> Raw:
         method, path, body = asked.method, asked.path, asked.body

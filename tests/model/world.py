@@ -62,6 +62,7 @@ class Rules:
             than lease and settling time together.
         siblings: whether there is a second ticket.
         keeps_first: whether a person keeps the first of several objects; otherwise the last.
+        edits_texts: whether the tracker stores other texts than were sent.
         order: seed for the order in which the steps of the tickets of one batch end.
     """
 
@@ -72,6 +73,7 @@ class Rules:
     overstretch: bool = False
     keeps_first: bool = True
     siblings: bool = True
+    edits_texts: bool = False
     order: int = 0
 
 
@@ -113,6 +115,7 @@ class World:
             latest=self._latest,
             overstretch=rules.overstretch,
         )
+        self.tracker.data.settings.edits_texts = rules.edits_texts
         self.database = database()
         self.database.begin_example(self.clock, self.stage)
         self.store = Store(self.database)
