@@ -8,13 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import expect
-from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
 from shared.notices.faults import Fault
 from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
-from shared.store.tables.journal import JournalEvent
-from shared.store.tables.types import clock
 from tests.browser.conftest import SLOW_MS
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
@@ -33,8 +30,7 @@ def test_redmine_is_down_for_five_minutes_and_everything_arrives_afterwards(
     stand_in.fault("status_before", status=503)
     bridge.receive(task_event())
     bridge.sync()
-    with bridge.store.database.transaction() as session:
-        session.execute(update(JournalEvent).values(received_at=clock(-FIVE_MINUTES_S)))
+    bridge.age(FIVE_MINUTES_S)
     bridge.breaker.begin(Fault.TRACKER_AWAY(method="GET", path="/users.json"))
     page.goto("/console")
     heading = page.get_by_role("heading", name="All events are waiting for Redmine.")
