@@ -58,8 +58,9 @@ async def issue_replaced(ctx: TicketContext, work: Work, issue: Created) -> Wait
     if known.is_of_another_time(now) or is_by_another:
         return await _hold(ctx, issue_id, there)
     ctx.is_recognised = True
-    if known.created_on is None or known.is_by_another(now):
-        made = now.author_id or known.author_id, now.created_on
+    if known.created_on is None:
+        # a deleted author stays known: the doctor names what lost its author
+        made = known.author_id or now.author_id, now.created_on
         await ctx.db.change(lambda tx: tx.issues.belongs_to(ctx.ticket_id, issue_id, *made))
     return None
 
