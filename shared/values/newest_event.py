@@ -33,10 +33,6 @@ class NewestEvent:
 
     @classmethod
     def read(cls, stored: str | None) -> Self | None:
-        """Return what `told` wrote, or None if the text is another."""
+        """Return the event that Redis stores as `epoch:id:received_us`, or None if the text is another."""
         parts = STORED.fullmatch(stored or "")
         return cls(*map(int, parts.groups())) if parts else None
-
-    def told(self) -> str:
-        """Return a text that `read` reads."""
-        return f"{self.epoch}:{self.event_id}:{self.received_us}"
