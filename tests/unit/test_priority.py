@@ -43,6 +43,18 @@ def test_it_is_begun_before_all_that_wait() -> None:
     assert sorted(called_for) == [*range(1, 26), 77]
 
 
+def test_a_pass_over_it_that_waits_for_its_call_goes_before_all_that_wait() -> None:
+    """It would otherwise keep the ticket's lock, and the new pass, until the backlog before it is done."""
+    with blocked() as (scheduler, called_for, may_end):
+        until(lambda: 5 in scheduler.running)
+        scheduler.take([5], has_priority=True)
+        until(lambda: scheduler.running[5].has_priority)
+        may_end.set()
+        until(lambda: not scheduler.is_at_work)
+    assert called_for[:2] == [1, 5]
+    assert called_for[2:4].count(5) == 1, "and the new pass follows at once"
+
+
 def test_a_worker_that_is_full_takes_no_message_of_the_others_and_still_takes_one_with_priority() -> None:
     with blocked() as (scheduler, _, _):
         scheduler.take(range(100, 200))

@@ -48,6 +48,7 @@ class Dispatcher:
 
     def begin_waiting(self) -> None:
         """Start waiting tickets as long as there is room."""
+        self._hasten_running()
         while not self._inbox.is_closed and (notified := self._next()):
             self._sync(notified)
         if not self._running and self._inbox.is_closed:
@@ -76,6 +77,13 @@ class Dispatcher:
             return self._inbox.next()
         first = sum(one.has_priority for one in self._running.values())
         return self._inbox.next(with_priority=True) if first < MORE_WITH_PRIORITY else None
+
+    def _hasten_running(self) -> None:
+        """Give running tickets that a person waits for their priority: they are started again only after their end."""
+        for ticket_id in self._inbox.with_priority():
+            running = self._running.get(ticket_id)
+            if running and not running.has_priority:
+                self._runner.hasten(running)
 
     def _sync(self, notified: Notified) -> None:
         """Start to sync a ticket in a context of its own, so that its log lines and spans name it."""

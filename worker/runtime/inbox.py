@@ -90,6 +90,11 @@ class Inbox:
             self._change.notify_all()
             return taken
 
+    def with_priority(self) -> set[int]:
+        """Return the tickets that a person waits for."""
+        with self._change:
+            return set(self._priority)
+
     def close(self) -> None:
         """Accept no more tickets, and end every wait for room."""
         with self._change:
