@@ -276,7 +276,7 @@ class GlpiLookup:
             "state": row["state"],
             "actiontime": row["duration"],
             "user": {"id": user["id"], "email": self.email_of(user["id"])} if user.get("id") else None,
-            "date": str(row["date"])[:10] if row.get("date") else None,
+            "date": str(row.get("planned_begin") or row.get("date") or "")[:10] or None,
             "is_private": bool(row.get("is_private")),
             "copied_from_ticket": row.get("source_item_id") or None,
         }

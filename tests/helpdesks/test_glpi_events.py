@@ -63,6 +63,11 @@ def test_a_done_task_is_an_updated_ticket_task_with_its_time() -> None:
     }
 
 
+def test_the_day_of_a_planned_task_is_its_planned_day() -> None:
+    planned = recorded("task-update-done").changed(planned_begin="2026-11-19T23:30:00+01:00")
+    assert event_of("task-update-done", planned)["task"]["date"] == "2026-11-19"
+
+
 def test_a_ticket_in_the_bin_and_a_task_that_is_gone_are_deletions_of_which_only_ids_are_kept() -> None:
     ticket = event_of("ticket-new", recorded("ticket-new").changed(event="delete", is_deleted=True))
     assert (ticket["event"], ticket["ticket"]) == ("ticket.deleted", {"id": 1})

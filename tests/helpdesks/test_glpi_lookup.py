@@ -135,6 +135,13 @@ def test_what_changed_comes_as_valid_events_with_addresses(lookup: GlpiLookup, a
     assert (events[1].task.actiontime, events[1].task.state) == (1800, 2)
 
 
+def test_the_day_of_a_planned_task_is_its_planned_day(lookup: GlpiLookup, api: GlpiApi) -> None:
+    api.task(2, 20, NOON, planned_begin="2026-11-19T23:30:00+01:00")
+    api.task(2, 21, NOON)
+    found = list(lookup.changed_since(datetime(2026, 11, 21, 9, tzinfo=UTC)))
+    assert [one.event["task"]["date"] for one in found[1:]] == ["2026-11-19", "2026-11-21"]
+
+
 def test_texts_come_without_the_data_of_pictures(lookup: GlpiLookup, api: GlpiApi) -> None:
     content = f"<p>a</p><img src='data:image/png;base64,{'A' * 5_000_000}'>"
     api.task(2, 20, NOON, content=content)

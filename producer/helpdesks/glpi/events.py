@@ -83,7 +83,8 @@ class _Task(_Shape):
     state: int
     duration: int
     user: _Called | None = None
-    date: str | None = None
+    planned_begin: str | None = None
+    date: str | None = Field(default=None, description="when it was written")
     date_mod: AwareDatetime
     is_private: bool | None = None
     source_item_id: int | None = Field(
@@ -212,7 +213,7 @@ def _task_event(data: Any, delivery_id: str) -> Delivery:
         "state": item.state,
         "actiontime": item.duration,
         "user": _user(item.user),
-        "date": item.date[:10] if item.date else None,
+        "date": (item.planned_begin or item.date or "")[:10] or None,
         "is_private": item.is_private,
         "copied_from_ticket": item.source_item_id or None,
     }
