@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from shared.notices.kinds import Kind
 from shared.values.identity import moment_of
+from shared.values.listed_hours import hours_listed_for
 from worker.ticket.match import (
     Candidate,
     Doubt,
@@ -21,7 +22,6 @@ from worker.ticket.match import (
     fingerprint,
     fits,
     found_essence,
-    hours_listed_for,
     resolve,
     sent_essence,
     unheld,

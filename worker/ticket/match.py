@@ -7,7 +7,7 @@ import json
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from typing import Any
 
 from shared.events.snapshots import day_of
@@ -15,11 +15,9 @@ from shared.events.text import normalised
 from shared.notices.kinds import Kind
 from shared.values.identity import moment_of
 from shared.values.ids import id_in, read_id
+from shared.values.listed_hours import hours_listed_for, number_of, two_decimals
 
 ANYBODY = 2**31  # more users than a tracker has
-MOST_HOURS = 1e9
-CENT = Decimal("0.01")
-SINGLE_PRECISION = 1e-5  # a database that stores six digits of the hours changes them by less
 TOLD_APART_BY = {
     Kind.TICKET: ("project_id", "subject", "description"),
     Kind.TICKET_TASK: ("issue_id", "comments"),
@@ -143,21 +141,10 @@ def found_essence(kind: Kind, row: Mapping[str, Any]) -> Essence:
         return Essence(id_in(row.get("issue")), "", _text(row, "notes"))
     if kind is Kind.TICKET:
         return _issue_essence(id_in(row.get("project")), row)
-    hours = _number(row.get("hours"))
+    hours = number_of(row.get("hours"))
     return _time_essence(
-        id_in(row.get("issue")), row, frozenset() if hours is None else frozenset([_two_decimals(hours)])
+        id_in(row.get("issue")), row, frozenset() if hours is None else frozenset([two_decimals(hours)])
     )
-
-
-def hours_listed_for(sent: Any) -> frozenset[Decimal | None]:
-    """Return the hours that a supported tracker version may list for the hours that were sent (decision 18).
-
-    Redmine 5.0 rounds to two decimals; 6.0 and 6.1 to whole minutes first. Near a half, a value that is stored in
-    single precision (MySQL) may be rounded the other way.
-    """
-    hours = _number(sent)
-    near = () if hours is None else (hours * (1 - SINGLE_PRECISION), hours, hours * (1 + SINGLE_PRECISION))
-    return frozenset(rounded(one) for one in near for rounded in (_two_decimals, _whole_minutes))
 
 
 def fingerprint(kind: Kind, body: Mapping[str, Any], issue_id: int | None = None) -> str:
@@ -327,21 +314,3 @@ def _time_essence(issue_id: Any, entry: Mapping[str, Any], hours: frozenset[Deci
 
 def _text(row: Mapping[str, Any], name: str) -> str:
     return normalised(str(row.get(name) or ""))
-
-
-def _number(value: Any) -> float | None:
-    try:
-        number = float(str(value))
-    except ValueError:
-        return None
-    return number if abs(number) < MOST_HOURS else None
-
-
-def _two_decimals(hours: float) -> Decimal:
-    """Round to two decimals as the tracker does: halves of the decimal notation away from zero."""
-    return Decimal(str(hours)).quantize(CENT, ROUND_HALF_UP)
-
-
-def _whole_minutes(hours: float) -> Decimal:
-    """Round to whole minutes as the tracker does: halves of the binary product away from zero."""
-    return (Decimal(hours * 60).quantize(Decimal(1), ROUND_HALF_UP) / 60).quantize(CENT, ROUND_HALF_UP)

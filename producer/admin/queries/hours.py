@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
@@ -25,12 +26,13 @@ from shared.notices.render import sentence
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState
+from shared.values.listed_hours import hours_listed_for
 
 BEFORE, AFTER = timedelta(days=7), timedelta(days=45)
 """Time before and after a month in which its events are searched."""
 
-SAME = 0.011
-"""Largest difference that counts as none: Redmine rounds hours to two decimals."""
+SAME = 0.0051
+"""Largest difference between GLPI and what was sent that counts as none: a template can round to two decimals."""
 
 
 class Why(StrEnum):
@@ -236,7 +238,7 @@ class _Comparison:
             if known:
                 self._differs(found, task, None, known, 0.0, _why_not_logged(task, row))
             return
-        has, author_id = self._in_redmine(row)
+        has, author_id = self._in_redmine(row, known)
         if has is None:
             if not known:
                 return
@@ -249,17 +251,17 @@ class _Comparison:
             self._differs(found, task, row, known, 0.0, Why.OTHER_NAME)
             return
         found.redmine += has
-        if abs(has - known) > SAME:
-            was_sent = row.hours is not None and abs(row.hours - has) <= SAME
-            edited = Why.EDITED_IN_GLPI if was_sent else Why.EDITED_IN_REDMINE
+        is_as_sent = has == row.hours
+        if (abs(has - known) > SAME) if is_as_sent else has != known:
+            edited = Why.EDITED_IN_GLPI if is_as_sent else Why.EDITED_IN_REDMINE
             self._differs(found, task, row, known, has, Why.DELETED_IN_GLPI if task.is_deleted else edited)
 
-    def _in_redmine(self, row: Logged) -> tuple[float | None, int | None]:
+    def _in_redmine(self, row: Logged, known: float) -> tuple[float | None, int | None]:
         """Return the hours and the author of a time entry; None for both if Redmine does not have it in this month."""
         if self._entries is None:
             return row.hours or 0.0, row.author_id
         entry = self._entries.get(row.time_entry_id or 0)
-        return (entry.hours, entry.user_id) if entry else (None, None)
+        return (_exact(entry.hours, row.hours, known), entry.user_id) if entry else (None, None)
 
     def _only_in_redmine(self, entry: TimeEntry, row: Logged | None) -> None:
         """Count a time entry without a ticket task of the month."""
@@ -267,15 +269,16 @@ class _Comparison:
         if row is None:
             found.other += entry.hours
             return
-        found.redmine += entry.hours
+        has = _exact(entry.hours, row.hours)
+        found.redmine += has
         moved = row.task_id in self._known.logged
         if moved:  # its event is known but belongs to another month now
-            self._differs(found, row, row, 0.0, entry.hours, Why.EDITED_IN_GLPI)
+            self._differs(found, row, row, 0.0, has, Why.EDITED_IN_GLPI)
         else:  # its events were pruned: the sent hours count as GLPI's
-            sent = entry.hours if row.hours is None else row.hours
+            sent = has if row.hours is None else row.hours
             found.glpi += sent
-            if abs(sent - entry.hours) > SAME:
-                self._differs(found, row, row, sent, entry.hours, Why.EDITED_IN_REDMINE)
+            if sent != has:
+                self._differs(found, row, row, sent, has, Why.EDITED_IN_REDMINE)
 
     def _sum(
         self,
@@ -321,7 +324,7 @@ class _Comparison:
             tracker_user_id=one.tracker_user_id,
             glpi_hours=round(one.glpi, 2),
             redmine_hours=round(one.redmine, 2),
-            difference=round(one.glpi - one.redmine, 2),
+            difference=round(one.glpi - one.redmine, 2) + 0.0,  # not -0.0
             other_hours=None if self._entries is None else round(one.other, 2),
             reasons={why: round(hours, 2) for why, hours in one.reasons.items() if round(hours, 2)},
         )
@@ -355,6 +358,12 @@ def differences_csv(report: HoursReport) -> Iterator[str]:
     yield csv_line(("month", *columns))
     for one in report.differences:
         yield csv_line((report.month, *(getattr(one, name) for name in columns)))
+
+
+def _exact(listed: float, *possible: float | None) -> float:
+    """Return the hours that the tracker rounded before it listed them; if none of the possible ones, as listed."""
+    same = (hours for hours in possible if Decimal(str(listed)) in hours_listed_for(hours))
+    return next((hours for hours in same if hours is not None), listed)
 
 
 def _why_not_logged(task: KnownTask, row: Logged | None) -> Why:

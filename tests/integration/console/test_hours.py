@@ -99,6 +99,29 @@ def test_each_difference_has_its_reason(bridge: Bridge, services: Services, stan
     assert alice.difference == round(sum(alice.reasons.values()), 2)
 
 
+def test_what_redmine_lists_rounded_is_compared_and_summed_as_it_was_sent(
+    bridge: Bridge, services: Services, stand_in: StandIn
+) -> None:
+    for number in (601, 602, 603):
+        done(bridge, number, 1 / 6)
+    report = hours_of(services, MONTH)
+    assert (sums(of(report, "Alice Archer")), report.differences) == ((0.5, 0.5, {}), [])
+    assert of(report, "Alice Archer").difference == 0
+    stand_in.patch("time_entries", 2, hours=0.16)
+    (difference,) = hours_of(services, MONTH).differences
+    assert (difference.task_id, difference.why) == (602, Why.EDITED_IN_REDMINE)
+
+
+def test_hours_of_tasks_whose_events_were_pruned_are_those_that_were_sent(
+    bridge: Bridge, services: Services
+) -> None:
+    for number in (601, 602, 603):
+        done(bridge, number, 1 / 6)
+    with bridge.store.database.transaction() as session:
+        session.execute(text("DELETE FROM journal"))
+    assert sums(of(hours_of(services, MONTH), "Alice Archer")) == (0.5, 0.5, {})
+
+
 def test_hours_under_another_name_are_missing_to_one_and_too_many_to_the_other(
     bridge: Bridge, services: Services
 ) -> None:
