@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from producer.admin.naming.names import Names
@@ -56,6 +57,44 @@ class MappingResult:
     events: int = 0
     replayed: bool = False
     confirmed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """What was not sent because a mapping was missing.
+
+    Attributes:
+        tickets: tickets with skipped events, or with a dropped status.
+        events: number of these events.
+        oldest: when the first of these events occurred.
+    """
+
+    tickets: list[int]
+    events: int
+    oldest: datetime | None
+
+
+def skipped_for(store: Store, kind: MappingKind, helpdesk_id: int) -> Skipped:
+    """Return what was not sent because the mapping of a help desk project or entity was missing."""
+    with store.transaction() as tx:
+        return _skipped(tx, kind, helpdesk_id)
+
+
+def _skipped(tx: Transaction, kind: MappingKind, helpdesk_id: int) -> Skipped:
+    skipped = [
+        one for one in tx.journal.skipped_tickets(Reason.NO_LINK) if _belongs(one.snapshot, kind, helpdesk_id)
+    ]
+    # a status may have been dropped without an event, if its own had ended before
+    dropped = [
+        ticket_id
+        for ticket_id, snapshot in tx.statuses.dropped_for(Reason.NO_LINK)
+        if _belongs(snapshot, kind, helpdesk_id)
+    ]
+    return Skipped(
+        sorted({*(one.ticket_id for one in skipped), *dropped}),
+        sum(one.events for one in skipped),
+        min((one.oldest for one in skipped), default=None),
+    )
 
 
 def all_mappings(store: Store) -> Sequence[ProjectMapping]:
@@ -211,13 +250,8 @@ def replay_waiting(store: Store, made: MappingResult, *, replay: bool) -> Mappin
     """
     mapping = made.mapping
     with store.transaction() as tx:
-        skipped = [one for one in tx.journal.skipped_tickets(Reason.NO_LINK) if _belongs(one[2], mapping)]
-        # a status may have been dropped without an event, if its own had ended before
-        dropped = [
-            one for one, snapshot in tx.statuses.dropped_for(Reason.NO_LINK) if _belongs(snapshot, mapping)
-        ]
-        tickets = sorted({*(ticket_id for ticket_id, _, _ in skipped), *dropped})
-        events = sum(count for _, count, _ in skipped)
+        skipped = _skipped(tx, mapping.kind, mapping.helpdesk_id)
+        tickets, events = skipped.tickets, skipped.events
         if replay and events:
             tx.changes.note(Did.EVENTS_REPLAYED(count=events, which=mapping.notice))
     for start in range(0, len(tickets) if replay else 0, AT_ONCE):
@@ -255,10 +289,9 @@ def _noted(mapping: ProjectMapping) -> dict[str, Any]:
     return shapes.Link.of(mapping).model_dump()
 
 
-def _belongs(snapshot: Mapping[str, Any], mapping: ProjectMapping) -> bool:
+def _belongs(snapshot: Mapping[str, Any], kind: MappingKind, helpdesk_id: int) -> bool:
     place = place_of(snapshot)
-    of_its_kind = place.project_ids if mapping.kind is MappingKind.PROJECT else (place.entity_id,)
-    return mapping.helpdesk_id in of_its_kind
+    return helpdesk_id in (place.project_ids if kind is MappingKind.PROJECT else (place.entity_id,))
 
 
 def _replay(tx: Transaction, tickets: list[int], mapping: ProjectMapping) -> None:

@@ -9,7 +9,13 @@ from starlette.responses import Response
 
 from producer.admin.configuration.metadata import names
 from producer.admin.people.people import find_tracker_users
-from producer.admin.projects.mappings import OF_THE_CATEGORY, find_mapping, named_mappings, remove_mapping
+from producer.admin.projects.mappings import (
+    OF_THE_CATEGORY,
+    find_mapping,
+    named_mappings,
+    remove_mapping,
+    skipped_for,
+)
 from producer.admin.projects.project_forms import FormRefused, fields_of_projects
 from producer.admin.projects.projects import ProjectInDoubt
 from producer.admin.projects.requests import LinkForm, LinkRefused
@@ -206,6 +212,7 @@ def _show(
         kind=kind,
         helpdesk_id=helpdesk_id,
         link=link,
+        skipped=skipped_for(store, kind, helpdesk_id),
         chosen=chosen,
         category=category,
         parent=parent,

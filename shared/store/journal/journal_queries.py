@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from sqlalchemy import ColumnElement, Table, and_, case, exists, func, or_, select
 from sqlalchemy.orm import Session, load_only
@@ -49,6 +49,15 @@ class Backlog:
     count: int
     oldest: datetime | None
     oldest_due: datetime | None
+
+
+class SkippedTicket(NamedTuple):
+    """A ticket with skipped events: how many, when the first of them occurred, and the ticket's newest snapshot."""
+
+    ticket_id: int
+    events: int
+    oldest: datetime
+    snapshot: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,17 +202,20 @@ class JournalQueries:
         pending = select(*columns).where(JournalEvent.state == EventState.PENDING)
         return Backlog(*self._session.execute(pending).one())
 
-    def skipped_tickets(self, code: Code) -> Sequence[tuple[int, int, dict[str, Any]]]:
-        """Return the tickets with events skipped with a reason code: id, number of these events, newest snapshot."""
+    def skipped_tickets(self, code: Code) -> list[SkippedTicket]:
+        """Return the tickets with events that were skipped with a reason code."""
         statement = (
-            select(JournalEvent.ticket_id, func.count(), TicketState.snapshot)
+            select(
+                JournalEvent.ticket_id,
+                func.count(),
+                func.min(JournalEvent.occurred_at),
+                TicketState.snapshot,
+            )
             .join(TicketState, TicketState.ticket_id == JournalEvent.ticket_id)
             .where(JournalEvent.state == EventState.SKIPPED, JournalEvent.code == code)
             .group_by(JournalEvent.ticket_id, TicketState.snapshot)
         )
-        return [
-            (ticket_id, count, snapshot) for ticket_id, count, snapshot in self._session.execute(statement)
-        ]
+        return [SkippedTicket(*row) for row in self._session.execute(statement)]
 
     def unlinked(self, seconds: float) -> list[Unlinked]:
         """Return the unmapped places of tickets skipped within the last `seconds`, most tickets first."""

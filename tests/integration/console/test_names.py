@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from sqlalchemy.exc import OperationalError
 
@@ -51,6 +53,25 @@ def test_pages_name_people_entities_and_projects(visitor: Visitor, bridge: Bridg
     assert "claire@example.test Claire Lefèvre" in authors
     assert "#4711 Printer 4711 on fire" in authors
     assert "Redmine Admin (1)" in authors
+
+
+def test_the_form_of_a_mapping_shows_what_was_skipped_and_sends_it_only_on_request(
+    visitor: Visitor, bridge: Bridge
+) -> None:
+    for number, day in ((1, "2026-09-03"), (2, "2026-08-28"), (3, "2026-10-01")):
+        event = task_event(number, of_ticket=ticket(900 + number, entity_id=77), of_task=task(600 + number))
+        bridge.forward({**event, "occurred_at": f"{day}T09:00:00+00:00"}, ticket_id=900 + number)
+    page = visitor.open("/console/links/entity/77")
+    assert "because this mapping was missing 3 events of 3 tickets. The oldest: 2026-08-28 09:00" in page
+    (tick,) = re.findall(r"<input[^>]*name=\"replay\"[^>]*>", visitor.page)
+    assert "checked" not in tick
+    visitor.do("/console/links/entity/77", {"how": "existing", "tracker_project_id": "1"})
+    assert "3 events of 3 tickets." in visitor.open("/console/links/entity/77")
+    form = {"how": "existing", "tracker_project_id": "0", "replay": "on"}
+    refused = visitor.send("/console/links/entity/77", form).text
+    (tick,) = re.findall(r"<input[^>]*name=\"replay\"[^>]*>", refused)
+    assert "checked" in tick, "a refused form keeps its choice"
+    assert "skipped because" not in visitor.open("/console/links/entity/78")
 
 
 def test_sentences_name_what_they_number(visitor: Visitor) -> None:
