@@ -104,6 +104,21 @@ class HelpdeskFinding(Code):
         why="run `deskbridge event list --state skipped`",
         article="KB-HELPDESK-006",
     )
+    NO_EVENTS_AFTER_DELETION = Message(
+        "no_events_after_deletion", "no deleted ticket has later events", article="KB-HELPDESK-008"
+    )
+    EVENTS_AFTER_DELETION = Message(
+        "events_after_deletion",
+        Plural(
+            "{count} ticket counts as deleted in GLPI, but has later events, which are skipped: {tickets}",
+            "{count} tickets count as deleted in GLPI, but have later events, which are skipped: {tickets}",
+        ),
+        why=(
+            "if a restored GLPI gave the id to another ticket, run the statements that `deskbridge ticket highest` "
+            "shows; then move the ticket to GLPI's bin and restore it from there"
+        ),
+        article="KB-HELPDESK-008",
+    )
     TASKS_ARE_DONE = Message(
         "tasks_are_done", "a ticket task counts as Done in state {done_state}", article="KB-HELPDESK-007"
     )

@@ -9,16 +9,16 @@ import pytest
 from sqlalchemy import update
 
 from producer.admin.doctor.examination import examine_helpdesk
-from producer.admin.doctor.finding import Status
+from producer.admin.doctor.finding import CheckResult, Status
 from producer.admin.doctor.installation import Installation
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.notices.doctor_helpdesk import HelpdeskFinding
 from shared.notices.invalid import Invalid
-from shared.store.tables.journal import JournalEvent
+from shared.store.tables.journal import EventState, JournalEvent
 from shared.store.tables.types import clock
 from tests.support.bridge import Bridge
-from tests.support.events import task_event
+from tests.support.events import deletion, task_event, ticket, ticket_event
 from tests.support.glpi_api import GlpiApi, glpi_api
 
 
@@ -28,8 +28,7 @@ def api() -> Iterator[GlpiApi]:
         yield served
 
 
-def found(bridge: Bridge, api: GlpiApi | None = None) -> dict[str, tuple[Status, str]]:
-    """Return the status and code of each check."""
+def examined(bridge: Bridge, api: GlpiApi | None = None) -> list[CheckResult]:
     settings = bridge.settings
     if api:
         access = api.access
@@ -45,7 +44,12 @@ def found(bridge: Bridge, api: GlpiApi | None = None) -> dict[str, tuple[Status,
     vault = Vault(settings.secret_keys)
     connect = Connector(bridge.store, vault).connect
     installation = Installation(settings, bridge.store, bridge.redis, vault, connect, lambda: True)
-    return {one.check: (one.status, one.found.code) for one in examine_helpdesk(installation)}
+    return list(examine_helpdesk(installation))
+
+
+def found(bridge: Bridge, api: GlpiApi | None = None) -> dict[str, tuple[Status, str]]:
+    """Return the status and code of each check."""
+    return {one.check: (one.status, one.found.code) for one in examined(bridge, api)}
 
 
 def test_before_the_first_event_it_says_so(bridge: Bridge) -> None:
@@ -108,3 +112,38 @@ def test_documents_that_cannot_be_fetched_are_a_failure(bridge: Bridge, api: Glp
     assert found(bridge, api)["documents"] == (Status.OK, HelpdeskFinding.DOCUMENTS_REACHABLE)
     api.down = True
     assert found(bridge, api)["documents"] == (Status.FAILURE, HelpdeskFinding.DOCUMENTS_UNREACHABLE)
+
+
+def deleted_tickets(bridge: Bridge) -> list[int]:
+    """Return the deleted tickets that the doctor warns of."""
+    (told,) = [one for one in examined(bridge) if one.check == "deleted tickets"]
+    tickets: list[int] = told.found.params.get("tickets", [])
+    assert told.status == (Status.WARNING if tickets else Status.OK)
+    return tickets
+
+
+def test_a_deleted_ticket_whose_number_a_restored_glpi_gave_away_is_named(bridge: Bridge) -> None:
+    """The new ticket is sent once it was in the bin and came back, which the article says."""
+    bridge.forward(task_event(), deletion(1, "ticket.deleted"))
+    bridge.forward(ticket_event(2))  # GLPI removes its people while it purges it
+    assert deleted_tickets(bridge) == []
+    (event_id,) = bridge.receive(ticket_event(30, of_ticket=ticket(title="Another one")))
+    bridge.sync()
+    assert deleted_tickets(bridge) == [4711]
+    bridge.forward(deletion(31, "ticket.deleted"), deletion(32, "ticket.restored"))
+    assert deleted_tickets(bridge) == []
+    assert bridge.event(event_id).state != EventState.SKIPPED
+
+
+def test_changes_of_a_ticket_in_the_bin_are_no_other_ticket(bridge: Bridge) -> None:
+    bridge.forward(deletion(1, "ticket.deleted"))
+    bridge.forward(task_event(30, of_ticket=ticket(is_deleted=True)))
+    assert deleted_tickets(bridge) == []
+
+
+def test_the_warning_of_a_deleted_ticket_ends_after_a_week(bridge: Bridge) -> None:
+    bridge.forward(deletion(1, "ticket.deleted"), ticket_event(30))
+    assert deleted_tickets(bridge) == [4711]
+    with bridge.store.database.transaction() as session:
+        session.execute(update(JournalEvent).values(received_at=clock(-8 * 86400)))
+    assert deleted_tickets(bridge) == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from producer.admin.doctor.checks import Group, QuickCheckMode, check, quick_check
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
@@ -20,6 +20,8 @@ from shared.store.tables.journal import EventState
 CLOCKS_S = 120.0
 DAYS_S = 2 * 86400.0
 WEEK_S = 7 * 86400.0
+PURGE = timedelta(minutes=10)
+"""GLPI also reports updates of a ticket while it purges the ticket."""
 MOST_NAMED = 10
 LATELY, ENOUGH = 1000, 10
 """How many of the newest events are searched for ticket tasks, and how many tasks not Done cause a warning."""
@@ -132,6 +134,18 @@ def skipped(installation: Installation) -> Iterator[CheckResult]:
         yield warning("skipped", HelpdeskFinding.MORE_UNLINKED(count=len(most) - MOST_NAMED))
     if not most:
         yield ok("skipped", HelpdeskFinding.NOTHING_UNLINKED())
+
+
+@check(Group.HELPDESK, {"deleted tickets": "KB-HELPDESK-008"})
+def deleted_tickets(installation: Installation) -> Iterator[CheckResult]:
+    """Check that no ticket that counts as deleted has later events: a restored help desk may have reused its id."""
+    with installation.store.transaction() as tx:
+        tickets = tx.journal.after_deletion(WEEK_S, PURGE)
+    if tickets:
+        about = {"count": len(tickets), "tickets": tickets[:MOST_NAMED]}
+        yield warning("deleted tickets", HelpdeskFinding.EVENTS_AFTER_DELETION(**about))
+    else:
+        yield ok("deleted tickets", HelpdeskFinding.NO_EVENTS_AFTER_DELETION())
 
 
 @check(Group.HELPDESK, {"done state": "KB-HELPDESK-007"})

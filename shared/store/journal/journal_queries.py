@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, NamedTuple, cast
 
@@ -30,7 +30,7 @@ from shared.store.journal.due import (
 from shared.store.ledger.transitions import FOR_A_PERSON
 from shared.store.tables.explained import reason_from_columns
 from shared.store.tables.functions import among, number_in
-from shared.store.tables.journal import EventState, JournalEvent, TicketState
+from shared.store.tables.journal import EventState, JournalEvent, TicketDeletion, TicketState
 from shared.store.tables.ledger import DocumentLink, NoteLink, TaskTimeLink, TicketIssueLink
 from shared.store.tables.prepared import execute_prepared
 from shared.store.tables.types import moment
@@ -249,6 +249,26 @@ class JournalQueries:
             Unlinked(entity_id, project_id, tickets, example, names.get(event_id))
             for entity_id, project_id, tickets, example, event_id in found
         ]
+
+    def after_deletion(self, seconds: float, margin: timedelta) -> list[int]:
+        """Return deleted tickets with an event that occurred later than the deletion, by more than `margin`.
+
+        Only events that were received within the last `seconds` count, and none that confirms the deletion.
+        """
+        deleted_at, newest = TicketDeletion.occurred_at, func.max(JournalEvent.occurred_at)
+        skipped = (
+            select(JournalEvent.ticket_id, deleted_at, newest)
+            .join(TicketDeletion, TicketDeletion.ticket_id == JournalEvent.ticket_id)
+            .where(
+                JournalEvent.received_at > moment(-seconds),
+                is_in_state(EventState.SKIPPED, Reason.TICKET_DELETED),
+                TicketDeletion.is_deleted,
+            )
+            .group_by(JournalEvent.ticket_id, deleted_at)
+            .order_by(JournalEvent.ticket_id)
+        )
+        rows = self._session.execute(skipped)
+        return [ticket_id for ticket_id, deleted, last in rows if last - deleted > margin]
 
     def newest_of_any_task(self, most: int) -> Sequence[JournalEvent]:
         """Return the ticket task events among the newest `most` events, with only state and reason loaded."""
