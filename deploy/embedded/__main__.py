@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import signal
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from deploy.embedded.workplace import Workplace
 def main() -> int:
     """Run the command line; return the exit code: 0 if every event ended as expected, 1 if not, 2 for wrong usage."""
     options = _parser().parse_args()
+    os.umask(0o077)  # data, logs and secrets are this user's, also in a directory that others can enter
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     try:

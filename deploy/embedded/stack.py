@@ -53,7 +53,7 @@ class Stack:
         self._processes = ProcessGroup()
         self._ports = workplace.ports("redis", "tracker", "producer", "console")
         redis_dir = workplace.directory / "redis"
-        self._redis = RedisServer(redis_dir, port=self._ports["redis"])
+        self._redis = RedisServer(redis_dir, port=self._ports["redis"], password=workplace.redis_password())
         self._environment = workplace.environment(self._redis.url)
         self.administration = Administration(self._environment)
 

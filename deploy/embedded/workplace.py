@@ -119,6 +119,10 @@ class Workplace:
         """Return the token of the console's API; it is created at the first start."""
         return self._secret("console-token", lambda: secrets.token_urlsafe(32))
 
+    def redis_password(self) -> str:
+        """Return the password of Redis; it is created at the first start."""
+        return self._secret("redis-password", lambda: secrets.token_urlsafe(32))
+
     def ports(self, *names: str) -> dict[str, int]:
         """Return a free port for each name: the last start's port if it is still free."""
         path = self.directory / "ports.json"
@@ -155,6 +159,8 @@ class Workplace:
     def write_env_file(self, environment: dict[str, str]) -> None:
         """Write the environment to a file for `. FILE`."""
         lines = [f"export {name}={shlex.quote(value)}" for name, value in environment.items()]
+        self.env_file.unlink(missing_ok=True)
+        self.env_file.touch(mode=0o600)
         self.env_file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def _secret(self, name: str, make: Callable[[], str]) -> str:

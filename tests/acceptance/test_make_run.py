@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from redis import Redis
+from redis.exceptions import AuthenticationError
 
 from deploy.embedded.ports import is_free
 from deploy.embedded.workplace import ROOT
@@ -112,6 +114,15 @@ def test_secrets_are_readable_by_their_owner_only(directory: Path) -> None:
     for name in ("fernet-key", "webhook-secret", "tracker.json"):
         assert (directory / name).stat().st_mode & 0o077 == 0, name
     assert (directory / "webhook-secret").read_text() not in (directory / "env").read_text()
+
+
+@pytest.mark.promise("SEC-85")
+def test_other_users_of_the_machine_can_neither_read_its_files_nor_use_its_redis(up: Start) -> None:
+    files = [up.directory, *up.directory.rglob("*")]
+    assert [path.name for path in files if path.stat().st_mode & 0o077] == []
+    port = json.loads((up.directory / "ports.json").read_text())["redis"]
+    with Redis(port=port) as stranger, pytest.raises(AuthenticationError):
+        stranger.info()
 
 
 def test_another_start_at_once_says_that_one_is_running(up: Start, starts: list[Start]) -> None:

@@ -16,6 +16,7 @@ import psycopg2
 import pytest
 from psycopg2.extensions import connection as Connection
 from redis import Redis
+from redis.exceptions import AuthenticationError, NoPermissionError
 
 from deploy.embedded import pginstall
 from deploy.embedded import redis as redis_module
@@ -109,6 +110,22 @@ class TestRedis:
             server.restart()
             with Redis.from_url(server.url) as client:
                 assert client.get("kept") is None
+
+    @pytest.mark.promise("SEC-85")
+    def test_closed_one_serves_only_clients_with_its_password(self, tmp_path: Path) -> None:
+        with RedisServer(tmp_path, password="of-this-run") as server:
+            for stranger in (Redis(port=server.port), Redis(port=server.port, password="a guess")):
+                with pytest.raises(AuthenticationError):
+                    stranger.config_set("dir", str(tmp_path))
+            with Redis.from_url(server.url) as client:
+                assert client.set("kept", "yes")
+                assert client.config_get("maxmemory-policy") == {"maxmemory-policy": "noeviction"}
+                for refused in (("CONFIG", "SET", "dir", str(tmp_path)), ("MODULE", "LOAD", "x.so")):
+                    with pytest.raises(NoPermissionError):
+                        client.execute_command(*refused)
+            assert "of-this-run" not in " ".join(server.child.argv), "every user can read arguments"
+            assert stat.S_IMODE((tmp_path / "access.conf").stat().st_mode) == 0o600
+            server.restart().flush()
 
     def test_frozen_one_stops_all_the_same(self, tmp_path: Path) -> None:
         server = RedisServer(tmp_path / "with space").start()
