@@ -21,6 +21,10 @@ RECONCILED = "reconcile"
 RECONCILE_INTERVAL_S = 86400
 RECONCILE_AGAIN_S = 3600
 """Seconds between checks whether the comparison is due, and so before a retry after a failure."""
+RECONCILE_S = 3000
+"""The longest time for a comparison, less than the time to the next one, so that two never run at once."""
+MOST_RECONCILED = 64 * 1024 * 1024
+"""The most bytes that a comparison adds to the journal; the next one goes on, as it finds them there."""
 
 
 def do_maintenance(worker: Worker) -> None:
@@ -31,7 +35,6 @@ def do_maintenance(worker: Worker) -> None:
     """
     prune(worker)
     sync_metadata(worker)
-    compare_with_helpdesk(worker)
 
 
 def sync_metadata(worker: Worker) -> bool:
@@ -64,7 +67,7 @@ def compare_with_helpdesk(worker: Worker) -> bool:
     """Compare the help desk with the journal once a day, and append missing changes; return whether it was done.
 
     The first run only sets the time from which events should have arrived. A person must import earlier changes
-    explicitly.
+    explicitly. A comparison takes a job of its own, because it may take long and pruning must not wait for it.
     """
     if worker.lookup is None or not worker.locks.once(RECONCILED, RECONCILE_AGAIN_S):
         return False
@@ -75,7 +78,7 @@ def compare_with_helpdesk(worker: Worker) -> bool:
     if last is None or (now - last.ran_at).total_seconds() < RECONCILE_INTERVAL_S:
         return False
     try:
-        found = reconcile(worker.store, worker.lookup, None)
+        found = reconcile(worker.store, worker.lookup, None, seconds=RECONCILE_S, most_bytes=MOST_RECONCILED)
     except HelpdeskUnreachable as away:
         log.warning("the helpdesk could not be compared with the journal", **reason_fields(away.notice))
         return False

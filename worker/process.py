@@ -35,7 +35,7 @@ from worker.app import Worker, bootstrap
 from worker.celery_tasks import register
 from worker.dry_runs import clean_dry_runs
 from worker.health import Health
-from worker.maintenance import do_maintenance
+from worker.maintenance import compare_with_helpdesk, do_maintenance
 from worker.monitor import Looks, monitored
 from worker.notifications import notify_people
 from worker.periodic import PeriodicJob
@@ -45,6 +45,7 @@ WITHOUT_BEAT = 3
 
 DATABASE_LOOKED_FOR_EVERY_S = 2.0
 CALLS_REPORTED_EVERY_S = 5.0
+COMPARISON_CHECKED_EVERY_S = 60.0
 NEEDED = ("database", "redis", "running")
 TASKS = 3
 """Celery's threads: a task only passes its tickets on."""
@@ -89,6 +90,8 @@ def work(settings: Settings, concurrency: int) -> int:
     worker.scheduler.start()
     PeriodicJob("calls", partial(report_calls, worker), CALLS_REPORTED_EVERY_S, worker.stopping).start()
     PeriodicJob("notifications", partial(notify_people, worker), CHECKED_EVERY_S, worker.stopping).start()
+    compare = partial(compare_with_helpdesk, worker)
+    PeriodicJob("comparison", compare, COMPARISON_CHECKED_EVERY_S, worker.stopping).start()
     health.look = worker.progress.look
     # what Celery prints when it is told to stop
     celery.apps.worker.safe_say = lambda text, *_: log.info(str(text).strip())

@@ -59,6 +59,8 @@ RENEW_BEFORE_S = 60.0
 LONGEST_LIFE_S = 86400.0
 """The longest time that a token is used, whatever lifetime GLPI reports."""
 LONGEST_NAME = 100
+LONGEST_TEXT = 1000
+"""Length of a cached text, so that the cache has a limit."""
 ODD = (ArithmeticError, AttributeError, InvalidEvent, LookupError, TypeError, ValueError)
 """The exceptions that reading a malformed answer can raise."""
 T = TypeVar("T")
@@ -435,7 +437,7 @@ def _reading(path: str) -> Iterator[None]:
 
 
 def _text(value: object) -> str:
-    if not isinstance(value, str):
+    if not isinstance(value, str) or len(value) > LONGEST_TEXT:
         raise TypeError
     return value
 

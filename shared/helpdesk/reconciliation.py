@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import math
+import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from itertools import islice
@@ -14,7 +17,8 @@ from shared.events.event import Event
 from shared.events.filter import why_filtered
 from shared.events.parsing import parse, parse_event
 from shared.events.place import place_of
-from shared.helpdesk.lookup import Changed, HelpdeskLookup
+from shared.helpdesk.lookup import Changed, HelpdeskLookup, HelpdeskUnreachable
+from shared.notices.faults import HelpdeskFault
 from shared.notices.kinds import Kind, row_id_of
 from shared.store.journal.ticket_queries import Desired
 from shared.store.tables.ledger import LedgerState
@@ -26,6 +30,7 @@ OVERLAP = timedelta(days=1)
 ON_ITS_WAY = timedelta(minutes=15)
 """The event of a recent change may still arrive: GLPI's cron sends once a minute, and the plugin retries later."""
 AT_ONCE = 200
+TICKETS = "/v2/Assistance/Ticket"
 Item = TypeVar("Item")
 
 
@@ -80,8 +85,10 @@ def reconcile(
     *,
     hours_since: date | None = None,
     dry_run: bool = False,
+    seconds: float = math.inf,
+    most_bytes: float = math.inf,
 ) -> Reconciled:
-    """Compare the help desk with the journal, and append the missing events in the order of their dates.
+    """Compare the help desk with the journal, and append the missing events of each batch in the order of their dates.
 
     Args:
         store: the database with the journal and the record of runs.
@@ -89,44 +96,73 @@ def reconcile(
         since: how far to look back; None: to the last run, with an overlap.
         hours_since: leave out ticket tasks of earlier days, now and in every later run; None: as in the last run.
         dry_run: whether to change nothing.
+        seconds: how long the help desk's list may go on.
+        most_bytes: how much to append.
 
     Returns:
         The result. A dry run has the same counts as the run after it, if nothing changes in between.
 
     Raises:
-        HelpdeskUnreachable: if it could not be read to the end; nothing is appended, and the mark is not moved.
+        HelpdeskUnreachable: if it could not be read to the end. What was appended stays, and the mark is not moved:
+            the next run reads everything again, and appends what is still missing.
     """
+    ends = time.monotonic() + seconds
     with store.transaction() as tx:
         began, last = tx.now(), tx.reconciliation.get()
     read_until = last.read_until if last else began
     before = last.hours_since if last else None
     day = hours_since.isoformat() if hours_since else before
     found = Reconciled(since or read_until - OVERLAP)
-    missing: list[Changed] = []
-    changed: dict[int, datetime] = {}
-    for batch in _batches(lookup.changed_since(found.since)):
-        changed |= {one.event["ticket"]["id"]: one.changed_at for one in batch if "task" not in one.event}
+    unsent: list[_Unsent] = []
+    with_issue: set[int] = set()
+    for batch in _batches(_in_time(lookup.changed_since(found.since), ends)):
         with store.transaction() as tx:
-            missing += _missing(tx, batch, found, day)
-    missing.sort(key=lambda one: one.changed_at)
-    if last:
-        overdue = (read_until - OVERLAP, began - ON_ITS_WAY)
-        found.missed = sum(overdue[0] <= one.changed_at <= overdue[1] for one in missing)
-    with store.transaction() as tx:
-        _count(tx, missing, found)
-    withdrawn = _withdrawn(store, lookup, changed)
+            missing = sorted(_missing(tx, batch, found, day), key=lambda one: one.changed_at)
+            _count(tx, missing, found, with_issue)
+            unsent += _unsent(tx, batch)
+        if last:
+            overdue = (read_until - OVERLAP, began - ON_ITS_WAY)
+            found.missed += sum(overdue[0] <= one.changed_at <= overdue[1] for one in missing)
+        if not dry_run:
+            most_bytes -= _append(store, missing)
+            if most_bytes < 0:
+                raise _endless()
+    withdrawn = _withdrawn(lookup, unsent, ends)
     found.withdrawn = len(withdrawn)
     found.tickets |= {one.event["ticket"]["id"] for one in withdrawn}
     if dry_run:
         return found
-    for batch in _batches([*missing, *withdrawn]):
-        with store.transaction() as tx:
-            private_text = tx.journal.keeps_private_text()
-            tx.journal.append([_delivery(one) for one in batch], datetime.now(UTC), private_text=private_text)
+    for batch in _batches(withdrawn):
+        _append(store, batch)
     with store.transaction() as tx:
         is_gapless = last is None or found.since <= read_until
         tx.reconciliation.ran(began if is_gapless else read_until, found.missed, day)
     return found
+
+
+def _in_time(items: Iterable[Item], ends: float) -> Iterator[Item]:
+    """Yield the items.
+
+    Raises:
+        HelpdeskUnreachable: if there are more when the time is up.
+    """
+    for item in items:
+        if time.monotonic() > ends:
+            raise _endless()
+        yield item
+
+
+def _endless() -> HelpdeskUnreachable:
+    return HelpdeskUnreachable(HelpdeskFault.HELPDESK_TOO_SLOW(method="GET", path=TICKETS))
+
+
+def _append(store: Store, batch: Iterable[Changed]) -> int:
+    """Append the events of a batch; return their size in bytes."""
+    deliveries = [_delivery(one) for one in batch]
+    with store.transaction() as tx:
+        private_text = tx.journal.keeps_private_text()
+        tx.journal.append(deliveries, datetime.now(UTC), private_text=private_text)
+    return sum(len(json.dumps(one.event)) for one in batch)
 
 
 def _missing(
@@ -162,9 +198,8 @@ def _is_status_missing(state: Desired | None, event: Event) -> bool:
     return state is not None and state.occurred_at < event.occurred_at and state.status != event.ticket.status
 
 
-def _count(tx: Transaction, missing: Iterable[Changed], found: Reconciled) -> None:
+def _count(tx: Transaction, missing: Iterable[Changed], found: Reconciled, with_issue: set[int]) -> None:
     config, _ = tx.configs.get()
-    with_issue: set[int] = set()
     for one in missing:
         event = parse_event(one.event)
         ticket, state = event.ticket, tx.statuses.get(event.ticket.id)
@@ -187,25 +222,37 @@ def _count(tx: Transaction, missing: Iterable[Changed], found: Reconciled) -> No
         found.seconds[HoursOf(project_id, person.login if person else "")] += event.task.actiontime
 
 
-def _withdrawn(store: Store, lookup: HelpdeskLookup, changed: Mapping[int, datetime]) -> list[Changed]:
-    """Return events for notes of changed tickets that were not sent yet and are now deleted or private.
+@dataclass(frozen=True, slots=True)
+class _Unsent:
+    """A note of a changed ticket that was not sent yet, and the time of its newest change."""
+
+    ticket_id: int
+    kind: Kind
+    number: int
+    at: datetime
+
+
+def _unsent(tx: Transaction, batch: Iterable[Changed]) -> Iterator[_Unsent]:
+    changed = {one.event["ticket"]["id"]: one.changed_at for one in batch if "task" not in one.event}
+    for row in tx.journal.unsent_notes(changed):
+        yield _Unsent(row.ticket_id, *row_id_of(row.key), max(changed[row.ticket_id], row.occurred_at))
+
+
+def _withdrawn(lookup: HelpdeskLookup, unsent: Iterable[_Unsent], ends: float) -> list[Changed]:
+    """Return events for notes that were not sent yet and are now deleted or private.
 
     GLPI's API hides follow-ups that its user may not read, so they count as deleted only if this user sees others.
     It shows solutions to every user.
     """
     shown = dict[tuple[int, Kind], dict[int, bool] | None]()
     withdrawn = list[Changed]()
-    for ticket_ids in _batches(changed):
-        with store.transaction() as tx:
-            rows = tx.journal.unsent_notes(ticket_ids)
-            unsent = [(row.ticket_id, *row_id_of(row.key), row.occurred_at) for row in rows]
-        for ticket_id, kind, number, known_at in unsent:
-            if (ticket_id, kind) not in shown:
-                shown[ticket_id, kind] = lookup.parts_of(ticket_id, kind)
-            notes = shown[ticket_id, kind]
-            if notes is not None and notes.get(number, True):
-                at = max(changed[ticket_id], known_at)
-                withdrawn.append(_withdrawal(ticket_id, kind, number, at, is_private=number in notes))
+    for one in _in_time(unsent, ends):
+        ticket = (one.ticket_id, one.kind)
+        if ticket not in shown:
+            shown[ticket] = lookup.parts_of(*ticket)
+        notes = shown[ticket]
+        if notes is not None and notes.get(one.number, True):
+            withdrawn.append(_withdrawal(*ticket, one.number, one.at, is_private=one.number in notes))
     seen = {Kind.SOLUTION} | {kind for (_, kind), notes in shown.items() if notes}
     return [one for one in withdrawn if not seen.isdisjoint(one.event)]
 

@@ -220,6 +220,14 @@ def test_a_helpdesk_that_cannot_be_compared_is_tried_again_an_hour_later(
     assert missed(bridge) == 1
 
 
-def test_without_a_helpdesk_to_ask_nothing_is_compared(bridge: Bridge, worker: Any) -> None:
+@pytest.mark.promise("SEC-86")
+def test_maintenance_does_not_wait_for_a_comparison(bridge: Bridge, worker: Any, api: GlpiApi) -> None:
+    compare_with_helpdesk(worker)
+    days_later(bridge, 3)
     do_maintenance(worker)
+    assert api.calls == []
+
+
+def test_without_a_helpdesk_to_ask_nothing_is_compared(bridge: Bridge, worker: Any) -> None:
+    assert not compare_with_helpdesk(worker)
     assert missed(bridge) is None

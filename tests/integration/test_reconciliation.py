@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from itertools import count
 from typing import Any
 
 import pytest
@@ -18,7 +20,7 @@ from shared.helpdesk.reconciliation import HoursOf, Reconciled, reconcile
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
 from shared.store.configuration.mappings import MappingKind
-from shared.store.tables.journal import ReconciliationMark
+from shared.store.tables.journal import EventState, ReconciliationMark
 from tests.support.bridge import SUPPORT, Bridge
 from tests.support.events import followup_event, solution_event, task_event, ticket, ticket_event
 from tests.support.events import task as ticket_task
@@ -196,6 +198,42 @@ def test_a_helpdesk_that_fails_in_the_middle_moves_no_mark(bridge: Bridge, api: 
         run(bridge, api)
     with bridge.store.transaction() as tx:
         assert tx.reconciliation.get() is None
+
+
+class Endless(GlpiLookup):
+    """A help desk whose list of changed tickets never ends; each has a task that is Done."""
+
+    def _changed_tickets(self, _since: str) -> Iterator[dict[str, Any]]:
+        for number in count(1):
+            api = GlpiApi()
+            api.ticket(number, at(0))
+            yield api.tickets[number]
+
+    def _get(self, path: str, *_: Any, **_also: Any) -> Any:
+        found = re.fullmatch(r"/v2/Assistance/Ticket/(\d+)/Timeline/Task", path)
+        assert found, path
+        api = GlpiApi()
+        api.task(int(found[1]), 10 * int(found[1]), at(0), user=0)
+        return [{"item": one} for one in api.tasks[int(found[1])]]
+
+
+@pytest.mark.promise("SEC-86")
+@pytest.mark.parametrize("limit", [{"seconds": 0.5}, {"most_bytes": 100_000}])
+def test_a_list_that_never_ends_is_cut_and_keeps_what_it_had(
+    bridge: Bridge, api: GlpiApi, limit: dict[str, Any]
+) -> None:
+    endless = Endless(api.access)
+    with pytest.raises(HelpdeskUnreachable, match="too slow or too large"):
+        reconcile(bridge.store, endless, START, **limit)
+    with bridge.store.transaction() as tx:
+        kept = tx.journal.count(EventState.PENDING)
+        assert tx.reconciliation.get() is None
+    assert 200 <= kept < 20_000
+    with pytest.raises(HelpdeskUnreachable):
+        reconcile(bridge.store, endless, START, **limit)
+    with bridge.store.transaction() as tx:
+        known = [row.ticket_id for row in tx.journal.find(limit=None)]
+    assert kept <= len(known) == len(set(known)), "the next run appends only what is still missing"
 
 
 def test_what_is_missing_is_kept_in_the_order_of_its_dates(bridge: Bridge, api: GlpiApi) -> None:
