@@ -84,7 +84,7 @@ def test_a_note_of_an_unknown_author_is_there_once(
 def test_notes_of_one_pass_are_each_there_once_and_cost_one_call_more(
     begun: Bridge, stand_in: StandIn
 ) -> None:
-    """The first read recognises the issue, the second sees its notes."""
+    """The first read recognises the issue and sees its notes."""
     write(stand_in, "Called the user")
     since = stand_in.requests()[-1]["n"]
     begun.receive(
@@ -94,7 +94,7 @@ def test_notes_of_one_pass_are_each_there_once_and_cost_one_call_more(
     texts = [text for _, text in written(stand_in)[1:]]
     assert texts == [*(f"<p>Toner {number} ordered</p>" for number in (1, 2, 3)), "<p>Toner replaced</p>"]
     assert [one["method"] for one in stand_in.requests(since) if one["path"] == ISSUE] == [
-        "GET", "GET", *["PUT", "GET"] * 4,
+        "GET", *["PUT", "GET"] * 4,
     ]  # fmt: skip
 
 

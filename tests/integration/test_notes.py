@@ -29,7 +29,7 @@ from tests.support.events import (
     ticket_event,
 )
 from tests.support.ledger import notes_of, row, until_settled
-from worker.ticket import search
+from worker.ticket import search, tracker
 from worker.ticket.bodies import built
 
 DONE, SKIPPED, PENDING = EventState.DONE, EventState.SKIPPED, EventState.PENDING
@@ -384,7 +384,7 @@ def test_an_issue_that_is_too_long_to_be_read_fails_its_notes_with_a_step(
     begun: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing was sent, and nothing waits: the event is replayed once the notes are shorter."""
-    monkeypatch.setattr(search, "LARGEST_ISSUE", 1_000_000)
+    monkeypatch.setattr(tracker, "LARGEST_ISSUE", 1_000_000)
     lengthen(stand_in, 10)
     (event_id,) = begun.receive(followup_event(1))
     begun.sync()

@@ -96,8 +96,10 @@ async def create(
     link: Link | None = None
     created: Created | Waiting | None = None
     if attempt is None:
-        if creation.issue and (replaced := await issue_replaced(ctx, creation.work, creation.issue)):
-            return replaced, None
+        if creation.issue:
+            include = creation.read_with_issue
+            if replaced := await issue_replaced(ctx, creation.work, creation.issue, include):
+                return replaced, None
         await creation.sender.prepare()
         creation = await creation.prepared()
     started = time.monotonic()

@@ -17,12 +17,15 @@ from worker.ticket.context import TicketContext
 from worker.ticket.load import Work
 from worker.ticket.results import Created, Waiting
 from worker.ticket.rights import is_deleted
+from worker.ticket.search import see_notes
 
 ISSUE_MAY_BE_GONE = (404, 422)
 """The tracker's answers if the issue of a request no longer exists; they have other causes too."""
 
 
-async def issue_replaced(ctx: TicketContext, work: Work, issue: Created) -> Waiting | None:
+async def issue_replaced(
+    ctx: TicketContext, work: Work, issue: Created, include: str | None = None
+) -> Waiting | None:
     """Make sure, before anything is written to an existing issue, that its number still belongs to the ticket's issue.
 
     A tracker that was restored gives numbers to new issues again. The issue is read once in a pass, and not at all if
@@ -32,6 +35,7 @@ async def issue_replaced(ctx: TicketContext, work: Work, issue: Created) -> Wait
         ctx: the ticket's context.
         work: the loaded data of the ticket.
         issue: the issue that the ticket is linked to.
+        include: the associated data to read with it; the newest of its notes is remembered.
 
     Returns:
         The wait for a person's decision if it is another issue or gone, else None.
@@ -45,7 +49,7 @@ async def issue_replaced(ctx: TicketContext, work: Work, issue: Created) -> Wait
     # a tracker that refuses to write may still answer this
     tracker = replace(ctx.tracker, observe=partial(ctx.observe, is_proof=False))
     try:
-        there = await tracker.issue(issue_id)
+        there = await tracker.issue(issue_id, include)
     except TrackerRejected as refused:
         if refused.status == 404:
             return await issue_gone(ctx, issue_id)
@@ -58,6 +62,7 @@ async def issue_replaced(ctx: TicketContext, work: Work, issue: Created) -> Wait
     if known.is_of_another_time(now) or is_by_another:
         return await _hold(ctx, issue_id, there)
     ctx.is_recognised = True
+    see_notes(ctx, issue_id, there.get("journals"))
     if known.created_on is None:
         # a deleted author stays known: the doctor names what lost its author
         made = known.author_id or now.author_id, now.created_on

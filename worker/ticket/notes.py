@@ -46,12 +46,14 @@ from worker.ticket.plan import Pending
 from worker.ticket.reconcile import CLOCK_MARGIN, of_no_row
 from worker.ticket.requests import Creation
 from worker.ticket.results import Created
-from worker.ticket.search import additions_of, ids_of
+from worker.ticket.search import additions_of, ids_of, see_notes
 from worker.ticket.trial import NOT_CREATED, author
 
 
 class NoteCreation(Addition):
     """A note on the ticket's issue, from a follow-up or a solution."""
+
+    read_with_issue = Kind.FOLLOWUP.list_name
 
     @classmethod
     def of(
@@ -156,7 +158,7 @@ class NoteCreation(Addition):
         """Read the issue's notes, and remember the newest."""
         issue_id = self.issue.tracker_id
         listed, answer = await additions_of(self.ctx, self.kind, issue_id)
-        self.ctx.newest_notes[issue_id] = max(ids_of(listed), default=0)
+        see_notes(self.ctx, issue_id, listed)
         return listed, answer
 
     async def _read_back(self, attempt: int, person: TrackerPerson | None) -> Mapping[str, Any] | None:

@@ -71,6 +71,8 @@ class Creation(ABC):
     kind: ClassVar[Kind]
     operation: ClassVar[Operation]
     method: ClassVar[str] = "POST"
+    read_with_issue: ClassVar[str | None] = None
+    """What is read together with the issue when that is recognised before the request."""
 
     ctx: TicketContext
     work: Work

@@ -109,6 +109,13 @@ async def additions_of(ctx: TicketContext, kind: Kind, issue_id: int) -> tuple[l
     return [{**one, "issue": {"id": issue_id}} for one in additions_in(rows, kind)], answer
 
 
+def see_notes(ctx: TicketContext, issue_id: int, journals: Any) -> None:
+    """Remember the newest note among an issue's journals; nothing if they were not read."""
+    if isinstance(journals, list):
+        notes = additions_in(_dicts(journals), Kind.FOLLOWUP)
+        ctx.newest_notes[issue_id] = max(ids_of(notes), default=0)
+
+
 async def _additions(ctx: TicketContext, kind: Kind, issue_id: int) -> tuple[list[Listed], timedelta]:
     """Do `look_up` for additions; check the key before and after, since without rights it sees no private notes."""
     await ctx.tracker.check_access()

@@ -10,6 +10,7 @@ from shared.errors import NotStarted, NotYet, OutcomeUnknown, TrackerRejected
 from shared.notices.faults import Detail, Fault
 from shared.notices.kinds import Kind
 from shared.tracker.answers import Answer
+from shared.tracker.body import LARGEST_ISSUE
 from shared.tracker.client import USERS, CallRecord, Request, TrackerClient
 from shared.tracker.lists import MOST_PAGES, Listed, PageSearch, Params
 from shared.tracker.uploads import UPLOADS, Upload
@@ -215,8 +216,8 @@ class TicketTracker:
             OutcomeUnknown: if the answer has no issue.
             TrackerError: as for any call.
         """
-        path = f"/issues/{issue_id}.json"
-        found = (await self.get(path, {"include": include} if include else None)).data
+        path, params = f"/issues/{issue_id}.json", {"include": include} if include else None
+        found = (await self.get(path, params, largest=LARGEST_ISSUE if include else None)).data
         issue = found.get("issue") if isinstance(found, dict) else None
         if not isinstance(issue, dict):
             raise OutcomeUnknown("GET", path, detail=Detail.NO_OBJECT(kind=Kind.TICKET))
