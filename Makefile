@@ -16,8 +16,10 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-ver
 # Keep compiled files, whatever the shell's setting: the tests start a hundred processes.
 unexport PYTHONDONTWRITEBYTECODE
 
+NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11 ..."; exit 1; }
+
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick test-wheel test-deploy test-ha test-browser pictures promises messages reference check format lock site wheel plugin image deb release redmine test-redmine bench bench-long drill fuzz sbom clean
+.PHONY: help install run test test-quick test-wheel test-deploy test-ha test-browser pictures promises messages reference check format lock site wheel plugin image deb changelog release redmine test-redmine bench bench-long drill fuzz sbom clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,7 +27,7 @@ help: ## List the targets
 install: $(STAMP) $(MO) ## Install everything for use and tests into .venv
 
 $(STAMP): pyproject.toml requirements.lock
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11 ..."; exit 1; }
+	@$(NEW_ENOUGH)
 	@echo "Installing into .venv (the first time about a minute) ..."
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
@@ -105,11 +107,13 @@ sbom: install ## Write the run-time dependencies as a CycloneDX bill of material
 	@$(BIN)/python -m deploy.sbom build/deskbridge.cdx.json
 
 wheel: install ## Build the wheel: dist/
-	@rm -rf dist build/lib
-	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	@rm -rf build/lib build/wheel
+	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/wheel .
+	@rm -rf dist && mv build/wheel dist
 
-plugin: install ## Build the archive of GLPI's plugin, to unpack in plugins/: dist/deskbridge-glpi-plugin-*.tar.gz
-	@$(BIN)/python -m deploy.release plugin
+plugin: ## Build the archive of GLPI's plugin, to unpack in plugins/: dist/deskbridge-glpi-plugin-*.tar.gz
+	@$(NEW_ENOUGH)
+	@$(PYTHON) -m deploy.release plugin
 
 image: wheel ## Build the container image (BASE=, IMAGE=): deploy/container/Dockerfile
 	@$(BIN)/python -m deploy.release plugin > /dev/null
@@ -119,6 +123,10 @@ image: wheel ## Build the container image (BASE=, IMAGE=): deploy/container/Dock
 deb: wheel ## Build the package for this release of Debian: dist/deskbridge_*.deb
 	@$(BIN)/python -m deploy.release plugin > /dev/null
 	@deploy/debian/build dist/*.whl $(BIN)/uv
+
+changelog: ## Move the fragments of changelog.d/ into CHANGELOG.md, for a release
+	@$(NEW_ENOUGH)
+	@$(PYTHON) -m deploy.release changelog
 
 release: install ## Build a release of the last commit, reproducibly: wheel, sdist, .deb, image recipe, chart, GLPI's plugin, SBOM, SHA256SUMS
 	@$(BIN)/python -m deploy.release

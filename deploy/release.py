@@ -2,7 +2,8 @@
 
 Wheel, sdist, Debian package, image recipe, chart, plugin and bill of materials, built only from the last commit: the
 same commit gives the same bytes, wherever and whenever they are built. The version is pyproject.toml's, the plugin has
-its own. `python -m deploy.release plugin` builds only the archive of GLPI's plugin, from the working tree.
+its own. `python -m deploy.release plugin` builds only the archive of GLPI's plugin, from the working tree, and
+`python -m deploy.release changelog` moves the fragments into the changelog. Both need nothing but Python.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
-from deploy.changelog import BadFragment, assemble
+from deploy.changelog import FOLDER, BadFragment, assemble
 
 ROOT = Path(__file__).resolve().parents[1]
 EPOCH = "SOURCE_DATE_EPOCH"
@@ -38,14 +39,17 @@ class NotReady(Exception):
 
 
 def main() -> int:
-    """Build a release of the last commit, or the plugin's archive of the working tree; return the exit code."""
+    """Build a release of the last commit, or do the part that an argument names; return the exit code."""
     try:
-        made = (
-            [plugin_archive(ROOT, ROOT / "dist", _epoch())]
-            if sys.argv[1:] == ["plugin"]
-            else release(ROOT / "dist")
-        )
-    except NotReady as fault:
+        match sys.argv[1:]:
+            case ["plugin"]:
+                made = [plugin_archive(ROOT, ROOT / "dist", _epoch())]
+            case ["changelog"]:
+                print(f"{assemble(ROOT)} fragments are now under Unreleased in CHANGELOG.md")
+                made = []
+            case _:
+                made = release(ROOT / "dist")
+    except (NotReady, BadFragment) as fault:
         print(f"deploy.release: {fault}", file=sys.stderr)
         return 1
     print("\n".join(str(one.relative_to(ROOT)) for one in made))
@@ -56,58 +60,56 @@ def release(into: Path) -> list[Path]:
     """Build all files of a release.
 
     Args:
-        into: folder; its contents are deleted first.
+        into: folder; its contents are replaced when everything is built.
 
     Returns:
         The files, SHA256SUMS last.
 
     Raises:
-        NotReady: if something is not committed, the changelog is not cut, or a file cannot be built here.
+        NotReady: if something is not committed, as `checked_version`, or if a file cannot be built here.
     """
     if _git("status", "--porcelain", "--untracked-files=no"):
         raise NotReady("commit first: a release is made of the last commit")
-    try:
-        moved = assemble(ROOT)
-    except BadFragment as fault:
-        raise NotReady(str(fault)) from fault
-    if moved:
-        raise NotReady(f"{moved} fragments were moved into CHANGELOG.md: cut it, commit, and run this again")
     if not shutil.which("dpkg-deb"):
         raise NotReady("a release is made on the Debian that its package is for: there is no dpkg-deb here")
     os.umask(0o022)
     epoch = _epoch()
     os.environ[EPOCH] = str(epoch)
-    shutil.rmtree(into, ignore_errors=True)
-    into.mkdir(parents=True)
-    with tempfile.TemporaryDirectory() as folder:
+    # beside `into`, so that moving it cannot fail half-way
+    into.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=into.parent, prefix=".release-") as folder:
         source = _sources(Path(folder) / "deskbridge")
         version = checked_version(source)
-        wheel, sdist = _packages(source, epoch)
-        plugin = plugin_archive(source, source / "dist", epoch)
-        shutil.copy(plugin, into)
-        names = [wheel.name, sdist.name, plugin.name]
-        shutil.copy(sdist, into)
-        shutil.copy(wheel, into)
-        sdist.unlink()  # an image needs the wheel and the plugin
-        uv = Path(sys.executable).with_name("uv")
-        _run([source / "deploy" / "debian" / "build", f"dist/{wheel.name}", uv], source)
-        (package,) = (source / "dist").glob("*.deb")
-        shutil.move(package, into)
-        recipe = {one: source / one for one in (*RECIPE, f"dist/{wheel.name}", f"dist/{plugin.name}")}
-        pack(into / f"deskbridge-{version}-image.tar.gz", f"deskbridge-{version}", recipe, epoch)
-        # named and laid out as `helm package` does
-        pack(into / f"deskbridge-{version}.tgz", "deskbridge", {"": source / CHART}, epoch)
-        names += [package.name, f"deskbridge-{version}-image.tar.gz", f"deskbridge-{version}.tgz"]
-        bill = into / f"deskbridge-{version}.cdx.json"
-        _run([sys.executable, "-m", "deploy.sbom", bill], source)
-        names.append(bill.name)
-    made = [into / one for one in sorted(names)]
-    sums = into / "SHA256SUMS"
-    sums.write_text(
+        built = Path(folder) / "built"
+        built.mkdir()
+        names = _build(source, version, built, epoch)
+        shutil.rmtree(into, ignore_errors=True)
+        built.rename(into)
+    return [into / one for one in names]
+
+
+def _build(source: Path, version: str, into: Path, epoch: int) -> list[str]:
+    """Build all files of a release in a folder; return their names, SHA256SUMS last."""
+    wheel, sdist = _packages(source, epoch)
+    plugin = plugin_archive(source, source / "dist", epoch)
+    for one in (plugin, sdist, wheel):
+        shutil.copy(one, into)
+    sdist.unlink()  # an image needs the wheel and the plugin
+    uv = Path(sys.executable).with_name("uv")
+    _run([source / "deploy" / "debian" / "build", f"dist/{wheel.name}", uv], source)
+    (package,) = (source / "dist").glob("*.deb")
+    shutil.move(package, into)
+    recipe = {one: source / one for one in (*RECIPE, f"dist/{wheel.name}", f"dist/{plugin.name}")}
+    pack(into / f"deskbridge-{version}-image.tar.gz", f"deskbridge-{version}", recipe, epoch)
+    # named and laid out as `helm package` does
+    pack(into / f"deskbridge-{version}.tgz", "deskbridge", {"": source / CHART}, epoch)
+    _run([sys.executable, "-m", "deploy.sbom", into / f"deskbridge-{version}.cdx.json"], source)
+    made = sorted(into.iterdir())
+    (into / "SHA256SUMS").write_text(
         "".join(f"{hashlib.sha256(one.read_bytes()).hexdigest()}  {one.name}\n" for one in made),
         encoding="ascii",
     )
-    return [*made, sums]
+    return [*(one.name for one in made), "SHA256SUMS"]
 
 
 def checked_version(source: Path) -> str:
@@ -117,11 +119,14 @@ def checked_version(source: Path) -> str:
         source: their folder.
 
     Raises:
-        NotReady: if the changelog is not cut, or a file names another version or none.
+        NotReady: if fragments are left, the changelog is not cut, or a file names another version or none.
     """
     version: str = tomllib.loads((source / "pyproject.toml").read_text(encoding="utf-8"))["project"][
         "version"
     ]
+    fragments = [one for one in (source / FOLDER).glob("*") if one.name != "README.md"]
+    if fragments:
+        raise NotReady(f"run `make changelog`: it moves the {len(fragments)} fragments into CHANGELOG.md")
     headings = re.split(r"(?m)^## (.+)\n", (source / "CHANGELOG.md").read_text(encoding="utf-8"))
     versions = dict(zip(headings[1::2], headings[2::2], strict=True))
     if versions.pop("Unreleased", "").strip():

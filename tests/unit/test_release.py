@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from deploy.release import NotReady, checked_version, pack, plugin_archive
-from tests.support.releases import ROOT, UNRELEASED, committed, cut, version
+from tests.support.releases import ROOT, UNRELEASED, committed, cut, git, version
 
 
 @pytest.mark.parametrize(
@@ -48,17 +48,47 @@ def test_what_is_not_ready_is_refused(tmp_path: Path, file: str, old: str, new: 
 def test_what_is_not_committed_is_not_released(tmp_path: Path) -> None:
     tree = committed(tmp_path)
     (tree / "README.md").write_text("Changed.", encoding="utf-8")
-    program = [sys.executable, "-m", "deploy.release"]
-    ended = subprocess.run(
-        program,
-        cwd=tree,
-        env={**os.environ, "PYTHONPATH": str(tree)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = run_in(tree, sys.executable, "-m", "deploy.release")
     assert ended.returncode == 1
     assert "commit first" in ended.stderr
+
+
+@pytest.mark.parametrize("lacks", ["a fragment is left", "the changelog is not cut"])
+def test_what_cannot_be_released_yet_loses_no_file(tmp_path: Path, lacks: str) -> None:
+    tree = committed(tmp_path)
+    (tree / "dist").mkdir()
+    (tree / "dist" / "kept.whl").touch()
+    fragment = tree / "changelog.d" / "1.added.md"
+    if lacks == "a fragment is left":
+        fragment.write_text("- New.\n", encoding="utf-8")
+    else:
+        changelog = (tree / "CHANGELOG.md").read_text(encoding="utf-8")
+        changed = changelog.replace(UNRELEASED, f"{UNRELEASED}\n### Added\n- New.\n", 1)
+        (tree / "CHANGELOG.md").write_text(changed, encoding="utf-8")
+    git(tree, "add", "--all")
+    git(tree, "commit", "-q", "-m", "not ready")
+    ended = run_in(tree, sys.executable, "-m", "deploy.release")
+    assert ended.returncode == 1
+    assert ("make changelog" if fragment.exists() else "cut CHANGELOG.md") in ended.stderr
+    assert git(tree, "status", "--porcelain", "--untracked-files=no") == ""
+    assert [one.name for one in (tree / "dist").iterdir()] == ["kept.whl"]
+
+
+def test_the_plugin_and_the_changelog_are_made_without_an_environment(tmp_path: Path) -> None:
+    tree = committed(tmp_path)
+    (tree / "changelog.d" / "1.added.md").write_text("- New entry.\n", encoding="utf-8")
+    for target in ("plugin", "changelog"):
+        ended = run_in(tree, "make", f"PYTHON={sys.executable}", target)
+        assert ended.returncode == 0, ended.stderr
+    assert list((tree / "dist").glob("deskbridge-glpi-plugin-*.tar.gz"))
+    assert "- New entry." in (tree / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert not (tree / ".venv").exists()
+
+
+def run_in(tree: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a tree."""
+    env = {**os.environ, "PYTHONPATH": str(tree)}
+    return subprocess.run(command, cwd=tree, env=env, capture_output=True, text=True, check=False)
 
 
 def test_an_archive_is_the_same_whatever_the_files_are_called_after_and_whoever_owns_them(
