@@ -109,7 +109,10 @@ class Notifier:
 
     def _send(self, found: _Message) -> None:
         done = delivery.deliver(
-            found.urls, message.title(found.causes), message.body(found.causes, found.console_url)
+            found.urls,
+            message.title(found.causes),
+            message.body(found.causes, found.console_url),
+            allow_link_local=self._settings.allow_link_local,
         )
         failures = [one.failure for one in done if one.failure]
         for why in failures:

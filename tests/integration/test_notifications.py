@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import resource
+import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +23,7 @@ from producer.admin.configuration import notifications
 from producer.admin.services import Services
 from shared.connection.vault import Vault
 from shared.errors import SettingsError
+from shared.notices.notifications import NotTaken
 from shared.notifications import delivery
 from shared.notifications.notifier import Notifier
 from shared.redis.heartbeat import CONSOLE, WORKER, Heartbeats
@@ -290,6 +296,10 @@ def test_the_addresses_are_stored_encrypted(
         ("nonsense", "notify_url_unknown"),
         ("syslog://", "notify_url_unknown"),
         ("json://169.254.169.254/latest", "notify_url_forbidden"),
+        ("json:///169.254.169.254/", "notify_url_forbidden"),
+        ("json://u@2852039166/", "notify_url_forbidden"),
+        ("mailto://u:p@example.org?smtp=169.254.169.254", "notify_url_forbidden"),
+        ("fcm://project@apikey/dev?keyfile=http://169.254.169.254/x", "notify_url_forbidden"),
         ("\n".join(["json://127.0.0.1/"] * 21), "notify_too_many"),
     ],
 )
@@ -315,3 +325,57 @@ def test_a_failed_sending_is_counted(
     before = metrics.NOT_NOTIFIED._value.get()
     console.run()
     assert metrics.NOT_NOTIFIED._value.get() == before + 1
+
+
+@pytest.mark.promise("SEC-87")
+def test_an_answer_that_is_too_large_takes_no_memory_of_the_console(receiver: Receiver) -> None:
+    receiver.megabytes = 1500
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    (result,) = delivery.deliver([receiver.url], "title", "body", allow_link_local=False)
+    assert result.failure
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000, "kB"
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 600_000, "kB"
+
+
+@pytest.mark.promise("SEC-87")
+def test_a_service_that_does_not_answer_is_given_up_and_its_process_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(delivery, "PATIENCE_S", 4.0)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"json://127.0.0.1:{silent.getsockname()[1]}/"
+        begun = time.monotonic()
+        (result,) = delivery.deliver([url], "title", "body", allow_link_local=False)
+        assert time.monotonic() - begun < 8
+        assert result.failure == NotTaken.TOO_LATE(service="json", seconds=4.0)
+        connection, _ = silent.accept()
+        with connection:
+            connection.settimeout(5)
+            while connection.recv(65536):
+                pass  # the last byte: nothing holds the connection any more
+
+
+LOOPBACK_IS_FORBIDDEN = """
+from ipaddress import ip_network
+from shared.notices.invalid import Invalid
+from shared.values.addresses import NETWORKS
+NETWORKS[ip_network("127.0.0.0/8")] = Invalid.LINK_LOCAL_ADDRESS
+from shared.notifications import sender
+sender.main()
+"""
+
+
+@pytest.mark.promise("SEC-88")
+@pytest.mark.parametrize("allowed", [False, True])
+def test_a_name_leads_no_message_to_a_forbidden_address(receiver: Receiver, allowed: bool) -> None:
+    url = receiver.url.replace("127.0.0.1", "localhost")
+    delivery.check([url], allow_link_local=False)
+    wanted = {"url": url, "title": "title", "body": "body", "allow_link_local": allowed}
+    ended = subprocess.run(
+        [sys.executable, "-c", LOOPBACK_IS_FORBIDDEN],
+        input=json.dumps(wanted),
+        capture_output=True,
+        text=True,
+    )
+    (result,) = json.loads(ended.stdout)
+    assert ("failure" in result, bool(receiver.taken)) == (not allowed, allowed)

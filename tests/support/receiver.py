@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
@@ -17,6 +18,7 @@ class Receiver:
     Attributes:
         taken: received messages, as Apprise's `json://` sends them.
         status: status of its responses.
+        megabytes: the size of its responses.
         url: its address in Apprise's notation; it contains a secret.
     """
 
@@ -25,6 +27,7 @@ class Receiver:
     def __init__(self) -> None:
         self.taken: list[dict[str, Any]] = []
         self.status = 200
+        self.megabytes = 0
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -33,6 +36,9 @@ class Receiver:
                 receiver.taken.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
                 self.send_response(receiver.status)
                 self.end_headers()
+                with suppress(OSError):
+                    for _ in range(receiver.megabytes):
+                        self.wfile.write(bytes(1024 * 1024))
 
             def log_message(self, format: str, *args: object) -> None:
                 """Log nothing."""

@@ -100,7 +100,12 @@ def send_test(services: Services, text: str = "", console_url: str | None = None
     urls = _checked(services, _stored(services) if is_stored else text)
     test = [Cause("test", Told.A_TEST(), PAGE)]
     address = services.settings.console_url or console_url
-    done = delivery.deliver(urls, message.title(test), message.body(test, address))
+    done = delivery.deliver(
+        urls,
+        message.title(test),
+        message.body(test, address),
+        allow_link_local=services.settings.allow_link_local,
+    )
     if is_stored:
         _note(services.store, done)
     return done
