@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from shared.errors import BridgeError, NotFound
+from shared.events.authors import author_of
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion
 from shared.events.snapshots import Note, Ticket, TicketTask
@@ -194,9 +195,8 @@ def _event_context(tx: Transaction, operation: Operation, row: JournalEvent) -> 
         raise NoContext(TemplateRefusal.EVENT_NOT_LINKED(event_id=row.id))
     issue = None if operation is Operation.ISSUE_CREATE else tx.issues.get(event.ticket.id)
     linked = issue if issue and issue.state == LedgerState.LINKED else None
-    logged = event.task if operation is Operation.TIME_ENTRY_CREATE else None
-    sent = logged or (event.note if operation is Operation.NOTE_CREATE else None)
-    user = sent.user if sent else event.ticket.technician
+    is_about_part = operation in (Operation.TIME_ENTRY_CREATE, Operation.NOTE_CREATE)
+    user = author_of(event, config) if is_about_part else event.ticket.technician
     person = tx.people.match(user, administrators=config.match_administrators).person
     about = RenderInput(
         event.ticket,

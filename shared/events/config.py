@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import IntFlag
 from typing import Annotated, Any, Literal
 
@@ -13,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from shared.errors import SettingsError
 from shared.events.formatting import Formatting
+from shared.events.setting import Setting
 from shared.notices.invalid import Invalid, faulty
 from shared.notices.language import N_
 from shared.notices.refusals import Refusal
@@ -34,40 +34,6 @@ HELPDESK_STATUSES = {
     6: N_("Closed"),
 }
 """GLPI's ticket statuses."""
-
-Page = Literal["redmine", "defaults", "status-map", "behaviour"]
-"""The pages of the settings, in the order of their tabs."""
-Kind = Literal["issue_type", "status", "priority", "activity", "role", "user"]
-"""Kinds of ids that a setting can contain: users, and kinds of the metadata cache."""
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """Display and checks of a field of `PluginConfig`, besides its type, default and description.
-
-    Attributes:
-        page: the settings page that contains it.
-        label: its name on that page.
-        hint: the hint on that page.
-        kind: the kind of the ids that it contains.
-        confirmed: whether only ids that exist in Redmine are accepted.
-        empty: the text on the page if it has no value, or if there is nothing to choose from.
-        choices: the values to choose from, with their names.
-        explained: values with their explanations on the page.
-        keys: the GLPI numbers that it maps, with their names.
-        row: the name of the field for one of these numbers.
-    """
-
-    page: Page
-    label: str
-    hint: str = ""
-    kind: Kind | None = None
-    confirmed: bool = True
-    empty: str = ""
-    choices: Mapping[str, str] = field(default_factory=dict)
-    explained: Mapping[str, str] = field(default_factory=dict)
-    keys: Mapping[int, str] = field(default_factory=dict)
-    row: str = ""
 
 
 class PrivateTexts(IntFlag):
@@ -209,6 +175,24 @@ class PluginConfig(BaseModel):
             N_("The state of a finished ticket task (2 in GLPI). Only the time of finished tasks is logged."),
         ),
     ] = Field(default=2, description="The ticket-task state that means Done")
+    task_author: Annotated[
+        Literal["writer", "technician"],
+        Setting(
+            "behaviour",
+            N_("Whose time a ticket task is"),
+            N_("They differ if one person plans a task for another. The doctor counts such tasks."),
+            choices={
+                "writer": N_("the person who wrote the task"),
+                "technician": N_("the technician of the task, else the person who wrote it"),
+            },
+        ),
+    ] = Field(
+        default="writer",
+        description=(
+            "The author of a time entry: `writer`, the person who wrote the ticket task (`task.user`); `technician`, "
+            "the technician of the task (`task.technician`), else the writer. Time entries that exist keep their author"
+        ),
+    )
     spent_on: Annotated[
         Literal["task_date", "omit"],
         Setting(
@@ -405,6 +389,11 @@ class PluginConfig(BaseModel):
     def sends_private_text(self) -> bool:
         """Whether the text of private ticket tasks may be stored and sent."""
         return self.private_tasks == SENT
+
+    @property
+    def logs_for_technician(self) -> bool:
+        """Whether the technician of a ticket task is the author of its time entry."""
+        return self.task_author == "technician"
 
     @property
     def sends_notes(self) -> bool:

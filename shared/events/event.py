@@ -63,6 +63,7 @@ Fact = Literal[
     "ticket.technician",
     "ticket.technician.email",
     "task.user.email",
+    "task.technician.email",
     "followup.user.email",
     "solution.user.email",
 ]
@@ -175,7 +176,7 @@ class Event(TextHolder):
 
     @property
     def user(self) -> HelpdeskUser | None:
-        """The person who logged the task, wrote the note or added the document, or None."""
+        """The person who wrote the task, wrote the note or added the document, or None."""
         return self.part.user if self.part else None
 
     @property

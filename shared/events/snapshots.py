@@ -182,7 +182,10 @@ class TicketTask(TextHolder):
     state: Integer = Field(description="State of the task; 2 means Done (see done_state)")
     actiontime: Integer = Field(description="Time spent, in seconds")
     user: HelpdeskUser | None = Field(
-        default=None, description="Who logged the time; becomes the time entry's author"
+        default=None, description="Who wrote the task; becomes the time entry's author (see task_author)"
+    )
+    technician: HelpdeskUser | None = Field(
+        default=None, description="For whom the task is planned; the author with `task_author=technician`"
     )
     date: Annotated[str | None, BeforeValidator(_only_day)] = Field(
         default=None,

@@ -271,17 +271,20 @@ class GlpiLookup:
         }
 
     def _task(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        user = row.get("user") or {}
         return {
             "id": row["id"],
             "content": fitting(row.get("content")),
             "state": row["state"],
             "actiontime": row["duration"],
-            "user": {"id": user["id"], "email": self.email_of(user["id"])} if user.get("id") else None,
+            "user": self._person(row.get("user")),
+            "technician": self._person(row.get("user_tech")),
             "date": str(row.get("planned_begin") or row.get("date") or "")[:10] or None,
             "is_private": bool(row.get("is_private")),
             "copied_from_ticket": row.get("source_item_id") or None,
         }
+
+    def _person(self, user: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        return {"id": user["id"], "email": self.email_of(user["id"])} if user and user.get("id") else None
 
     def _changed_tickets(self, since: str) -> Iterator[dict[str, Any]]:
         """Yield the changed tickets, paged by id and not by position, because tickets change while they are read."""

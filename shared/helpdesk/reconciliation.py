@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import islice
 from typing import TypeVar
 
+from shared.events.authors import author_of
 from shared.events.delivery import Delivery, parse_delivery
 from shared.events.event import Event
 from shared.events.filter import why_filtered
@@ -218,7 +219,7 @@ def _count(tx: Transaction, missing: Iterable[Changed], found: Reconciled, with_
         if ticket.id not in with_issue and (row is None or row.state == LedgerState.FREE):
             found.issues[project_id] += 1
         with_issue.add(ticket.id)
-        person = tx.people.match(event.task.user, administrators=config.match_administrators).person
+        person = tx.people.match(author_of(event, config), administrators=config.match_administrators).person
         found.seconds[HoursOf(project_id, person.login if person else "")] += event.task.actiontime
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from shared.errors import NotFound
-from shared.events.config import SETTINGS, Kind, PluginConfig
+from shared.events.config import SETTINGS, PluginConfig
+from shared.events.setting import Kind
 from shared.notices.notice import Notice
 from shared.notices.refusals import Refusal
 from shared.store.configuration.mappings import ProjectMapping

@@ -201,6 +201,14 @@ class SetupFinding(Code):
         why="run `deskbridge config set membership_for=confirmed`, then `deskbridge user list --confirm-all`",
         article="KB-SETUP-003",
     )
+    TASK_AUTHORS = Message(
+        "task_authors",
+        (
+            "task_author is {setting}: of the last {total} finished ticket tasks, {count} have a technician who did "
+            "not write them"
+        ),
+        article="KB-SETUP-006",
+    )
     FORMATTING_KNOWN = Message("formatting_known", "text_formatting is {formatting}", article="KB-SETUP-008")
     FORMATTING_NOT_SET = Message(
         "formatting_not_set",

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 
+from shared.events.authors import author_of
 from shared.events.config import PluginConfig
 from shared.events.event import Event
 from shared.events.filter import why_nothing_is_sent
@@ -349,7 +350,7 @@ class Decisions:
         event = asked_by(self.tx, row)
         if event is None:
             return
-        user = event.user if self.kind.is_on_issue else event.ticket.technician
+        user = author_of(event, self.config) if self.kind.is_on_issue else event.ticket.technician
         match = self.tx.people.match(user, administrators=self.config.match_administrators)
         named = (row.body or {}).get(self.kind.wire_name, {}).get("user_id")
         meant = match.person.tracker_user_id if match.person else None

@@ -117,7 +117,8 @@ class TaskPart(Part):
     state: Annotated[int, _about("State number; 2 is Done", 2)]
     actiontime: Annotated[int, _about("Time spent, in seconds", 5400)]
     date: Annotated[str | None, _about("Day of the work", "2026-11-20")] = None
-    user: Annotated[HelpdeskPerson | None, Field(description="Who logged the task")] = None
+    user: Annotated[HelpdeskPerson | None, Field(description="Who wrote the task")] = None
+    technician: Annotated[HelpdeskPerson | None, Field(description="For whom the task is planned")] = None
 
 
 class NotePart(Part):

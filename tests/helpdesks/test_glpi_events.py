@@ -41,6 +41,7 @@ def test_a_done_task_is_an_updated_ticket_task_with_its_time() -> None:
         "state": 2,
         "actiontime": 1800,
         "user": {"id": 2, "email": None, "name": "glpi"},
+        "technician": {"id": 7, "email": None, "name": "tech.anna"},
         "date": "2026-11-21",
         "is_private": False,
         "copied_from_ticket": None,
@@ -204,7 +205,9 @@ def test_a_ticket_s_technician_is_who_it_is_assigned_to() -> None:
 
 
 def test_an_event_says_what_glpi_does_not_send() -> None:
-    assert event_of("task-new")["incomplete"] == ["ticket.project_id", "ticket.technician", "task.user.email"]
+    of_task = ["ticket.project_id", "ticket.technician", "task.user.email"]
+    assert event_of("task-new")["incomplete"] == [*of_task, "task.technician.email"]
+    assert event_of("task-new", recorded("task-new").changed(user_tech=None))["incomplete"] == of_task
     assert event_of("ticket-new")["incomplete"] == ["ticket.project_id", "ticket.technician.email"]
     for name, user in (("followup-new", "followup.user.email"), ("solution-new", "solution.user.email")):
         assert event_of(name)["incomplete"] == ["ticket.project_id", "ticket.technician", user]

@@ -135,6 +135,14 @@ def test_what_changed_comes_as_valid_events_with_addresses(lookup: GlpiLookup, a
     assert (events[1].task.actiontime, events[1].task.state) == (1800, 2)
 
 
+def test_a_changed_task_names_its_technician(lookup: GlpiLookup, api: GlpiApi) -> None:
+    api.task(2, 20, NOON, user=8, user_tech={"id": 7, "name": "anna"})
+    api.task(2, 21, NOON, user_tech=None)
+    _, planned, other = lookup.changed_since(datetime(2026, 11, 21, 9, tzinfo=UTC))
+    assert planned.event["task"]["technician"] == {"id": 7, "email": "anna@example.org"}
+    assert other.event["task"]["technician"] is None
+
+
 def test_the_day_of_a_planned_task_is_its_planned_day(lookup: GlpiLookup, api: GlpiApi) -> None:
     api.task(2, 20, NOON, planned_begin="2026-11-19T23:30:00+01:00")
     api.task(2, 21, NOON)

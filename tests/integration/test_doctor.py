@@ -254,6 +254,15 @@ def test_what_is_wrong_is_found(
     assert found.record == RECORDS[check]
 
 
+def test_tasks_of_technicians_who_did_not_write_them_are_counted(healthy: Bridge) -> None:
+    healthy.forward(
+        task_event(6, of_task=task(513, technician=BOB)), task_event(7, of_task=task(514, technician=ALICE))
+    )
+    healthy.forward(task_event(8, of_task=task(513, technician=BOB)))
+    counted = [one for one in findings(healthy) if one.found.code == SetupFinding.TASK_AUTHORS]
+    assert [(one.status, one.found.params["count"]) for one in counted] == [("ok", 1)]
+
+
 def test_a_role_that_may_read_private_notes_is_no_fault_since_requesters_do_not_get_it(
     healthy: Bridge,
 ) -> None:

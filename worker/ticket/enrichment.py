@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from shared.events.event import EMAIL_OF_USER, OTHER_PROJECTS, Event, Fact
-from shared.events.snapshots import Ticket
+from shared.events.snapshots import HelpdeskUser, Ticket
 from shared.helpdesk.lookup import HelpdeskLookup, HelpdeskUnreachable
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
@@ -133,29 +133,32 @@ def _keep(
 
 def _answers(lookup: HelpdeskLookup, event: Event) -> dict[Fact, Any]:
     """Return the missing facts that the help desk can provide; the value None means no person, or no address."""
-    technician, user = event.ticket.technician, event.user
     facts: dict[Fact, Any] = {}
     if "ticket.technician" in event.incomplete:
         found = lookup.technician_of(event.ticket.id)
         facts["ticket.technician"] = {"id": found, "email": lookup.email_of(found)} if found else None
-    if "ticket.technician.email" in event.incomplete and technician:
-        facts["ticket.technician.email"] = lookup.email_of(technician.id)
-    if user:
-        facts |= {fact: lookup.email_of(user.id) for fact in EMAIL_OF_USER if fact in event.incomplete}
-    return facts
+    return facts | {fact: lookup.email_of(person.id) for fact, person in _without_email(event)}
+
+
+def _without_email(event: Event) -> Iterator[tuple[Fact, HelpdeskUser]]:
+    """Yield the people whose e-mail addresses the event lacks."""
+    people: dict[Fact, HelpdeskUser | None] = {
+        "ticket.technician.email": event.ticket.technician,
+        "task.technician.email": event.task.technician if event.task else None,
+        **dict.fromkeys(EMAIL_OF_USER, event.user),
+    }
+    yield from ((fact, person) for fact, person in people.items() if person and fact in event.incomplete)
 
 
 def _known_here(tx: Transaction, event: Event, newest: Ticket | None) -> dict[Fact, Any]:
     """Return the missing facts that earlier events contain about the same ticket and people."""
-    technician, user = event.ticket.technician, event.user
     before = newest.technician if newest else None
     address = before and (before.email or tx.people.email_of(before.id))
     known: dict[Fact, Any] = {
         "ticket.project_id": newest and newest.project_id,
         "ticket.other_project_ids": newest and newest.other_project_ids,
         "ticket.technician": before and {"id": before.id, "email": address, "name": before.name},
-        "ticket.technician.email": technician and tx.people.email_of(technician.id),
-        **dict.fromkeys(EMAIL_OF_USER, user and tx.people.email_of(user.id)),
+        **{fact: tx.people.email_of(person.id) for fact, person in _without_email(event)},
     }
     asked = [*event.incomplete, *([OTHER_PROJECTS] if "ticket.project_id" in event.incomplete else [])]
     return {fact: value for fact, value in known.items() if fact in asked and value is not None}

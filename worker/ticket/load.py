@@ -9,6 +9,7 @@ from itertools import zip_longest
 
 from shared.errors import SettingsError
 from shared.events.attachments import shown_documents
+from shared.events.authors import author_of
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event, is_private
 from shared.events.place import Place
@@ -170,7 +171,7 @@ def load(
             read[ticket_id] = one
     _end_deletions(tx, read)
     states = _fold(tx, read, settling, config)
-    known.note_seen(tx, (user for one in read.values() for user in _people(one.events)))
+    known.note_seen(tx, (user for one in read.values() for user in _people(one.events, config)))
     states |= tx.statuses.some(read.keys() - states.keys())
     read = {ticket_id: one for ticket_id, one in read.items() if ticket_id in states}
     return found | _works(tx, read, states, config, known)
@@ -339,7 +340,7 @@ def _works(
     for ticket_id, ticket in tickets.items():
         is_linked = mappings[ticket.place] is not None
         plan = plans[ticket_id]
-        named = [one.event.user for one in (*plan.wanted, *plan.additions)]
+        named = [author_of(one.event, config) for one in (*plan.wanted, *plan.additions)]
         users[ticket_id] = [user for user in (ticket.technician, *(named if is_linked else ())) if user]
     every = [user for some in users.values() for user in some]
     people = known.people(tx, every, administrators=config.match_administrators)
@@ -447,8 +448,8 @@ def as_of(tx: Transaction, work: Work, event: Event, *, administrators: bool = T
     )
 
 
-def _people(events: list[Pending]) -> Iterator[HelpdeskUser]:
-    """Yield the help desk users that events name."""
+def _people(events: list[Pending], config: PluginConfig) -> Iterator[HelpdeskUser]:
+    """Yield the help desk users whom events make an author."""
     for pending in events:
-        about = pending.event.task or pending.event.addition
-        yield from (one for one in (pending.event.ticket.technician, about.user if about else None) if one)
+        people = (pending.event.ticket.technician, author_of(pending.event, config))
+        yield from (person for person in people if person)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from shared.bodies.contexts import RenderInput
 from shared.bodies.precedence import RenderedBody
+from shared.events.authors import author_of
 from shared.events.event import Event
 from shared.events.payloads import Body, issue_body, not_taken, time_entry_body, watchers_of
 from shared.events.snapshots import HelpdeskUser
@@ -316,7 +317,7 @@ class TimeEntryCreation(Creation):
         event = event or asking.event
         task = event.task or asking.task
         issue = replace(issue, project_id=ctx.moved.get(issue.tracker_id, issue.project_id))
-        match = match_of(ctx, task.user)
+        match = match_of(ctx, author_of(event if event.task else asking.event, ctx.config))
         is_member = _is_member(ctx, match, issue.project_id)
         about = RenderInput(
             ticket=work.ticket,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC
+from typing import Any
 
 from producer.admin.doctor.checks import Group, QuickCheckMode, check, quick_check
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
@@ -22,10 +23,13 @@ from shared.store.configuration.metadata import MetadataKind
 from shared.tracker.client import USERS
 from shared.tracker.concurrent_reads import run_concurrently
 from shared.tracker.lists import rows_of
+from shared.values.ids import id_in
 
 INTERVALS_MISSED = 3
 MOST_NAMED = 10
 MOST_COUNTED = 1000
+NEWEST_TASKS = 500
+"""How many of the newest events of ticket tasks are searched for technicians who did not write their task."""
 TAKEN_ALL_THE_SAME = ("priority",)
 """Kinds that the tracker accepts even if they are switched off, so that everything is forwarded."""
 CHECKS_OF = {"default_role_id": "role", "default_activity_id": "activity"}
@@ -130,6 +134,27 @@ def text_formatting(installation: Installation) -> Iterator[CheckResult]:
         yield warning("text formatting", SetupFinding.FORMATTING_NOT_SET())
     else:
         yield ok("text formatting", SetupFinding.FORMATTING_KNOWN(formatting=config.text_formatting))
+
+
+@check(Group.SETTINGS)
+def task_author(installation: Installation) -> Iterator[CheckResult]:
+    """Count the finished tasks whose author `task_author` decides."""
+    with installation.store.transaction() as tx:
+        config, _ = tx.configs.get()
+        tasks = dict[int, dict[str, Any]]()
+        for task_id, task in tx.known_hours.newest(NEWEST_TASKS):
+            tasks.setdefault(task_id, task)
+    done = [task for task in tasks.values() if task.get("state") == config.done_state]
+    count = sum(_has_other_technician(task) for task in done)
+    if count:
+        yield ok(
+            "people", SetupFinding.TASK_AUTHORS(count=count, total=len(done), setting=config.task_author)
+        )
+
+
+def _has_other_technician(task: Mapping[str, Any]) -> bool:
+    writer, technician = (id_in(task.get(role)) for role in ("user", "technician"))
+    return technician not in (None, writer)
 
 
 @check(Group.SETTINGS, {"statuses": "KB-SETUP-004"})

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from producer.admin.people.misattributed import entries_of
 from producer.admin.records.transaction import Store, Transaction
 from shared.errors import BridgeError, NotFound, TrackerError, TrackerRejected
+from shared.events.authors import author_of
 from shared.events.config import PluginConfig
 from shared.metadata.synchronisation import Connect
 from shared.notices.access import AccessRefusal
@@ -135,11 +136,12 @@ def _meant(tx: Transaction, row: LedgerRow, config: PluginConfig) -> TrackerPers
     event = asked_by(tx, row)
     if event is None or event.task is None:
         raise NotCorrected(Refusal.LOGGING_EVENT_PRUNED(task_id=row.key))
-    match = tx.people.match(event.task.user, administrators=config.match_administrators)
+    author = author_of(event, config)
+    match = tx.people.match(author, administrators=config.match_administrators)
     if match.person is None:
-        if event.task.user is None:
+        if author is None:
             raise NotCorrected(Refusal.HOURS_OF_NOBODY())
-        raise NotCorrected(Refusal.HOURS_OF_SOMEBODY_UNKNOWN(helpdesk_user_id=event.task.user.id))
+        raise NotCorrected(Refusal.HOURS_OF_SOMEBODY_UNKNOWN(helpdesk_user_id=author.id))
     return match.person
 
 

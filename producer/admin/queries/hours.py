@@ -176,10 +176,10 @@ def _known(tx: Transaction, month: str) -> _Month:
             newest[task_id] = newest[task_id]._replace(is_deleted=True)
     logged = tx.known_hours.of_tasks(newest.keys())
     tasks = {key: one for key, one in newest.items() if one.day.startswith(month) and not _is_copy(one)}
-    users = {number: one for one in tasks.values() if (number := _user_id(one))}
+    authors = {author["id"]: author for one in tasks.values() if (author := _author(one, config))}
     asked = [
-        HelpdeskUser.model_construct(id=number, email=(one.task.get("user") or {}).get("email"))
-        for number, one in users.items()
+        HelpdeskUser.model_construct(id=number, email=author.get("email"))
+        for number, author in authors.items()
     ]
     matches = tx.people.match_all(asked, administrators=config.match_administrators)
     return _Month(tasks, logged, {user.id: match.person for user, match in matches}, config)
@@ -227,7 +227,8 @@ class _Comparison:
         )
 
     def _compare(self, task: KnownTask, row: Logged | None) -> None:
-        number = _user_id(task)
+        author = _author(task, self._known.config)
+        number = author["id"] if author else None
         person = self._known.people.get(number) if number else None
         found = self._sum(number, person)
         is_done = task.task.get("state") == self._known.config.done_state and not task.is_deleted
@@ -384,10 +385,11 @@ def _is_copy(task: KnownTask) -> bool:
     return bool(task.task.get("copy_of") or task.task.get("copied_from_ticket"))
 
 
-def _user_id(task: KnownTask) -> int | None:
-    user = task.task.get("user")
-    number = user.get("id") if isinstance(user, dict) else None
-    return number if isinstance(number, int) else None
+def _author(task: KnownTask, config: PluginConfig) -> dict[str, Any] | None:
+    """Return whose hours a task has (see `author_of`), as the event names the person."""
+    roles = ("technician", "user") if config.logs_for_technician else ("user",)
+    people = (task.task.get(role) for role in roles)
+    return next((one for one in people if isinstance(one, dict) and isinstance(one.get("id"), int)), None)
 
 
 def _seconds(task: KnownTask) -> int:

@@ -16,7 +16,7 @@ from shared.store.tables.functions import among
 from shared.store.tables.journal import JournalEvent
 from shared.store.tables.ledger import LedgerState, TaskTimeLink
 
-AT_ONCE = 5000
+AT_ONCE, AT_ONCE_FEW = 5000, 50
 DELETED = "ticket_task.deleted"
 Item = TypeVar("Item")
 
@@ -100,6 +100,17 @@ class KnownHours:
             yield KnownTask(
                 place, row.ticket_id, row.task_id or 0, task, day, row.state, row.code, is_deleted
             )
+
+    def newest(self, limit: int) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield ticket tasks, each with its id, as the newest events describe them; a task can have several events."""
+        wanted = (
+            select(JournalEvent.task_id, JournalEvent.payload)
+            .where(JournalEvent.task_id.is_not(None), JournalEvent.event != DELETED)
+            .order_by(JournalEvent.id.desc())
+            .limit(limit)
+        )
+        for row in self._session.execute(wanted.execution_options(yield_per=AT_ONCE_FEW)):
+            yield row.task_id or 0, _task(row.payload)
 
     def of_tasks(self, task_ids: Collection[int]) -> dict[int, Logged]:
         """Return the ledger's rows of some ticket tasks."""

@@ -33,6 +33,7 @@ STEP_OF = {
     "text_formatting": "formatting",
     "default_activity_id": "defaults",
     "default_role_id": "defaults",
+    "task_author": "defaults",
     "status_map": "statuses",
 }
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal, get_args, get_origin
 
-from shared.events.config import SETTINGS, Page, PluginConfig
+from shared.events.config import SETTINGS, PluginConfig
+from shared.events.setting import Page
 
 PATH = "/console/settings"
 REDMINE: Page = "redmine"

@@ -83,6 +83,7 @@ class _Task(_Shape):
     state: int
     duration: int
     user: _Called | None = None
+    user_tech: _Called | None = None
     planned_begin: str | None = None
     date: str | None = Field(default=None, description="when it was written")
     date_mod: AwareDatetime
@@ -213,6 +214,7 @@ def _task_event(data: Any, delivery_id: str) -> Delivery:
         "state": item.state,
         "actiontime": item.duration,
         "user": _user(item.user),
+        "technician": _user(item.user_tech),
         "date": (item.planned_begin or item.date or "")[:10] or None,
         "is_private": item.is_private,
         "copied_from_ticket": item.source_item_id or None,
@@ -253,11 +255,12 @@ _READERS: dict[Item, Callable[[Any, str], Delivery | None]] = {
 
 def _lacking(name: str, part: dict[str, Any]) -> list[str]:
     """Return the fields that GLPI leaves out of a delivery about a part of a ticket."""
-    return ["ticket.project_id", "ticket.technician", *([f"{name}.user.email"] if part["user"] else [])]
+    people = [f"{name}.{role}.email" for role in ("user", "technician") if part.get(role)]
+    return ["ticket.project_id", "ticket.technician", *people]
 
 
 def _user(user: _Called | None) -> dict[str, Any] | None:
-    """Return the author of a part of a ticket, or None: an author by mail may have no account, and so no id."""
+    """Return a person of a part of a ticket, or None: an author by mail may have no account, and so no id."""
     return {"id": user.id, "email": None, "name": user.name} if user and user.id > 0 else None
 
 

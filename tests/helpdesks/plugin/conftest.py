@@ -43,6 +43,7 @@ TASK = {
     "state": 2,
     "actiontime": 5400,
     "users_id": 7,
+    "users_id_tech": 8,
     "date": "2026-11-20 23:30:00",
     "begin": None,
     "is_private": 0,

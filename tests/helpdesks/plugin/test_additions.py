@@ -293,7 +293,7 @@ def test_a_document_out_of_the_bin_is_sent_again(play: Play) -> None:
 
 PRIVATE_TASK = [
     add("TicketTask", id=512, tickets_id=4711, is_private=0, content="", state=1, actiontime=0, users_id=7,
-        begin=None, date="2026-11-20 10:00:00", sourceitems_id=0),
+        users_id_tech=0, begin=None, date="2026-11-20 10:00:00", sourceitems_id=0),
     add("Document_Item", **{**LINK, "itemtype": "TicketTask", "items_id": 512}),
     update("TicketTask", 512, is_private=1),
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 from producer.intake.signatures import Verifier
 from shared.errors import BadSignature
 from tests.helpdesks.plugin.conftest import (
+    LOGGED,
     REFUSED,
     ROWS,
     SEND,
@@ -211,3 +212,10 @@ def test_a_server_that_never_answers_is_given_up_in_time(play: Play) -> None:
         )
     assert sent == 0
     assert "timed out" in rows[0]["answer"]
+
+
+def test_a_save_goes_on_and_the_fault_is_logged_when_the_spool_cannot_be_written(play: Play) -> None:
+    broken = {"do": "database", "values": {"is_broken": True}}
+    _, saved, logged = play(broken, add_task(), LOGGED)
+    assert saved is None
+    assert logged == ["the table is full"]

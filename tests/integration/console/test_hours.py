@@ -131,6 +131,14 @@ def test_hours_under_another_name_are_missing_to_one_and_too_many_to_the_other(
     assert sums(of(report, "Redmine Admin")) == (0.0, 1.5, {Why.OTHER_NAME: -1.5})
 
 
+def test_hours_of_a_planned_task_are_the_technician_s_if_the_setting_says_so(
+    bridge: Bridge, services: Services
+) -> None:
+    bridge.configure(task_author="technician")
+    done(bridge, 601, 1.5, technician=BOB)
+    assert sums(of(hours_of(services, MONTH), "Bob Baker")) == (1.5, 1.5, {})
+
+
 def test_a_task_that_was_deleted_or_is_a_copy_counts_no_hours(bridge: Bridge, services: Services) -> None:
     done(bridge, 601, 1.5)
     done(bridge, 602, 4.0, copy_of=601)

@@ -48,6 +48,7 @@ final class Event
             'state',
             'actiontime',
             'users_id',
+            'users_id_tech',
             'date',
             'begin',
             'tickets_id',
@@ -86,8 +87,10 @@ final class Event
     {
         $fields = $task->fields;
         $user = (int) $fields['users_id'];
+        $technician = (int) $fields['users_id_tech'];
         $people = new People([
             $user,
+            $technician,
             self::first($ticket, CommonITILActor::ASSIGN),
             self::first($ticket, CommonITILActor::REQUESTER),
         ]);
@@ -99,6 +102,7 @@ final class Event
                 'state'      => (int) $fields['state'],
                 'actiontime' => (int) $fields['actiontime'],
                 'user'       => $people->get($user),
+                'technician' => $people->get($technician),
                 'date'       => self::day($fields['begin'] ?? $fields['date']),
             ] + array_filter(['copy_of' => TaskCopy::of($fields)]),
         ];
