@@ -7,6 +7,8 @@ and whether follow-ups, solutions and documents are sent.
 from __future__ import annotations
 
 import mimetypes
+import re
+import unicodedata
 from collections.abc import Collection
 from pathlib import PurePath
 
@@ -16,6 +18,9 @@ from shared.events.event import Event
 from shared.events.snapshots import Document, TicketTask
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
+
+_NOT_PLAIN = re.compile(r"[^!-~]+")
+"""Characters that no file extension has; some of them are invisible."""
 
 
 def why_filtered(event: Event, config: PluginConfig) -> Notice | None:
@@ -62,8 +67,10 @@ def _closed_to_document(document: Document, config: PluginConfig) -> Notice | No
 def _refused_type(document: Document, refused: Collection[str]) -> str | None:
     """Return the refused type that matches a document's MIME type or its attachment's name, or None."""
     name = attachment_name(document)
-    types = [one for one in (document.mime_type, mimetypes.guess_type(name)[0]) if one]
-    has = {*types, *(f"{one.partition('/')[0]}/*" for one in types), PurePath(name).suffix.lower()}
+    names = (name, _NOT_PLAIN.sub("", unicodedata.normalize("NFKC", name)).rstrip("."))
+    types = [one for one in (document.mime_type, *(mimetypes.guess_type(one)[0] for one in names)) if one]
+    endings = (PurePath(one).suffix.lower() for one in names)
+    has = {*types, *(f"{one.partition('/')[0]}/*" for one in types), *endings}
     return next((one for one in refused if one in has), None)
 
 

@@ -134,6 +134,7 @@ def test_the_settings_say_which_documents_are_sent(
     assert why_nothing_is_sent(event, config) == reason
 
 
+@pytest.mark.promise("SEC-89")
 @pytest.mark.parametrize(
     "changes",
     [
@@ -158,6 +159,17 @@ def test_a_refused_type_is_known_by_the_name_that_the_attachment_would_have(chan
     assert why_nothing_is_sent(event, config) == Reason.DOCUMENT_TYPE_REFUSED(type=ending)
 
 
+@pytest.mark.promise("SEC-89")
+@pytest.mark.parametrize(
+    "name", ["x.exe\u200e", "x.e\u3164xe", "x.exe\x80", "x.exe\ufe0f.", "x.ｅｘｅ", "x.exe\U000e0041"]
+)
+def test_a_refused_extension_is_known_beneath_characters_that_look_like_it_or_like_nothing(name: str) -> None:
+    config = PluginConfig.model_validate({"sync_documents": "on", "document_refused_types": [".exe"]})
+    event = parse_event(document_event(1, of_document=document(name=name)))
+    assert why_nothing_is_sent(event, config) == Reason.DOCUMENT_TYPE_REFUSED(type=".exe")
+
+
+@pytest.mark.promise("SEC-89")
 @pytest.mark.parametrize(
     "changes",
     [
