@@ -7,14 +7,20 @@ import io
 import re
 from collections.abc import Sequence
 
-FORMULA = re.compile(r"[=+\-@\t\r]")
-"""First characters of a text that a spreadsheet treats as a formula."""
+_SEPARATORS = re.compile(r"([,;\t\r\n])")
+"""What divides cells or lines, depending on the settings of the spreadsheet; some take no notice of quotation marks."""
+_FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]")
+"""The beginning of a text that a spreadsheet treats as a formula."""
 
 
 def csv_line(cells: Sequence[object]) -> str:
-    """Return a line of CSV; a text that a spreadsheet would treat as a formula gets an apostrophe in front."""
+    """Return a line of CSV; an apostrophe precedes each part of a text that a spreadsheet could treat as a formula."""
     line = io.StringIO()
-    csv.writer(line).writerow(
-        f"'{one}" if isinstance(one, str) and FORMULA.match(one) else one for one in cells
-    )
+    csv.writer(line).writerow(_harmless(one) if isinstance(one, str) else one for one in cells)
     return line.getvalue()
+
+
+def _harmless(text: str) -> str:
+    if _SEPARATORS.match(text):
+        text = f"'{text}"
+    return "".join(f"'{part}" if _FORMULA.match(part) else part for part in _SEPARATORS.split(text))
