@@ -267,7 +267,7 @@ class What(Code):
     OWNER_ANSWERED = Message(
         "owner_answered",
         "The {kind:noun} #{tracker_id} belongs to {kind:word} {key}",
-        why="Redmine's own answer for it arrived, so the adoption is resolved again",
+        why="Redmine's own answer for it arrived, or Redmine reused the id",
     )
     ISSUE_WENT_AWAY = Message(
         "issue_went_away",

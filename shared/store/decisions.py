@@ -136,6 +136,7 @@ class Decisions:
         reason = Reason.FOUND_ON_TRACKER(tracker_id=found.tracker_id)
         ledger, made = self.tx.ledger(self.kind), (found.tracker_id, found.author_id)
         created_on = moment_of(found.listed.get("created_on"))
+        self._release_reused(row.key, found.tracker_id, found.listed)
         if ledger.adopt(row.key, row.attempt, *made, reason, created_on=created_on):
             self._note(row, What.CREATION_FOUND(kind=self.kind, tracker_id=found.tracker_id))
             self._attribute(row, found)
@@ -158,6 +159,7 @@ class Decisions:
         reason = Reason.FOUND_AFTER_RESTORE(tracker_id=found.tracker_id)
         ledger.doubt(claim.key, attempt, 0, Reason.ASKED_AFTER_RESTORE())
         created_on = moment_of(found.listed.get("created_on"))
+        self._release_reused(claim.key, found.tracker_id, found.listed)
         ledger.adopt(claim.key, attempt, found.tracker_id, found.author_id, reason, happened, created_on)
         self._owe(claim.ticket_id, found.status_id)
         self._narrow(found.tracker_id)
@@ -214,6 +216,11 @@ class Decisions:
                 sibling.ticket_id, tracker_id, Reason.ISSUE_IS_ANOTHERS(issue_id=tracker_id, ticket_id=key)
             )
 
+    def _release_reused(self, key: int, tracker_id: int, listed: Mapping[str, Any]) -> None:
+        """Take a tracker id away from another row if the tracker has given it to a new object since."""
+        if not self.tx.ledger(self.kind).holders([{**listed, "id": tracker_id}]):
+            self.release(key, tracker_id)
+
     def gone(self, ticket_id: int, issue_id: int, instead: Mapping[str, Any] | None = None) -> Notice:
         """Mark a ticket's issue as deleted on the tracker, so that a person decides; return the reason.
 
@@ -237,6 +244,7 @@ class Decisions:
     ) -> None:
         """Link a row that is on hold or gone to the object that a person named, as the tracker lists it, if known."""
         ticket_id, before = row.ticket_id, row.tracker_id
+        self._release_reused(row.key, tracker_id, listed or {})
         adopt = Verdict.ADOPT(kind=self.kind, tracker_id=tracker_id)
         self._decide(row, adopt, tracker_id, listed or {})
         if self.kind is Kind.TICKET:

@@ -86,6 +86,7 @@ class Doubt:
         refused: tracker ids that a person has ruled out for this row.
         essence: the essence of the sent request; None: candidates are not compared with it.
         newest_before: the newest tracker id that was known before the request.
+        newest_at: when the object with that id was created; None if unknown.
         until: the latest time at which the request may have had its effect; None if unknown.
     """
 
@@ -95,6 +96,7 @@ class Doubt:
     refused: tuple[int, ...] = ()
     essence: Essence | None = None
     newest_before: int = 0
+    newest_at: datetime | None = None
     until: datetime | None = None
 
 
@@ -279,7 +281,9 @@ def fits_but_for_text(doubt: Doubt, candidate: Candidate) -> bool:
     """Return whether a claim may have created a candidate whose text the tracker has changed (decision 31)."""
     mine, others = doubt.essence, candidate.essence
     is_meant = mine is not None and others is not None and mine.meets_but_for_text(others)
-    is_newer = candidate.tracker_id > doubt.newest_before
+    # a tracker that was restored gives ids again
+    is_later = doubt.newest_at is not None and candidate.created_on > doubt.newest_at
+    is_newer = candidate.tracker_id > doubt.newest_before or is_later
     is_in_time = doubt.until is None or candidate.created_on <= doubt.until
     return is_meant and is_newer and is_in_time and fits(replace(doubt, essence=None), candidate)
 

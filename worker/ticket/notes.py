@@ -46,7 +46,7 @@ from worker.ticket.plan import Pending
 from worker.ticket.reconcile import CLOCK_MARGIN, of_no_row
 from worker.ticket.requests import Creation
 from worker.ticket.results import Created
-from worker.ticket.search import additions_of, ids_of, see_notes
+from worker.ticket.search import additions_of, see_notes
 from worker.ticket.trial import NOT_CREATED, author
 
 
@@ -177,7 +177,7 @@ class NoteCreation(Addition):
         def read(tx: Transaction) -> tuple[bool, set[int], datetime, datetime]:
             row, now = tx.ledger(kind).get(self.key), tx.now()
             is_ours = row is not None and row.attempt == attempt and row.state == LedgerState.CLAIMED
-            held = tx.ledger(kind).holders(ids_of(listed)) - {row.tracker_id if row else None}
+            held = tx.ledger(kind).holders(listed) - {row.tracker_id if row else None}
             refused = set(row.candidates or ()) if row and is_ours else set()
             ahead = answer.at - now if answer.at is not None else timedelta(0)
             began = row.claimed_at if row and row.claimed_at else now

@@ -28,11 +28,13 @@ from worker.ticket.match import (
     unheld,
 )
 from worker.ticket.retry import backoff, is_given_up, is_undecidable, round_delay
-from worker.ticket.search import ids_of, look_up
+from worker.ticket.search import look_up
 
 # the tracker's clock may have been corrected since it dated the object that we look for (decision 6)
 CLOCK_MARGIN = timedelta(minutes=15)
 BUSY_S = 2.0
+Times = Mapping[int, datetime]
+"""Tracker id to the time at which its object was created."""
 
 
 async def reconcile(ctx: TicketContext, kind: Kind, row: LedgerRow) -> None:
@@ -75,27 +77,28 @@ async def _settle_alike(ctx: TicketContext, kind: Kind, row: LedgerRow, shared: 
     except (OutcomeUnknown, TrackerRejected) as failure:
         await _another_round(ctx, alike, failure)
         return
-    held, others, unlinked = await ctx.db.change(
-        lambda tx: (
-            tx.ledger(kind).holders(ids_of(listed)),
-            list(tx.ledger(kind).unsettleable_like(shared, moment)),
-            list(tx.ledger(kind).unlinked_at(within or 0)),
-        )
-    )
+
+    def read_others(tx: Transaction) -> tuple[set[int], list[LedgerRow], list[LedgerRow], Times]:
+        ledger = tx.ledger(kind)
+        unlinked = list(ledger.unlinked_at(within or 0))
+        times = ledger.created_on({one.newest_before for one in (*alike, *unlinked)})
+        return ledger.holders(listed), list(ledger.unsettleable_like(shared, moment)), unlinked, times
+
+    held, others, unlinked, times = await ctx.db.change(read_others)
     found = candidates(kind, listed, sent.values(), held)
     if found and others:
         await _wait_for(ctx, alike, others)
         return
-    doubts = [_doubt(ctx, one, offset) for one in alike]
+    doubts = [_doubt(ctx, one, offset, times) for one in alike]
     odd = of_no_row(unheld(kind, listed, held), unlinked)
     verdict = resolve(doubts, found, before, odd)
-    if verdict.other_text and (busy := _claimed_for(ctx, verdict, unlinked, offset)):
+    if verdict.other_text and (busy := _claimed_for(ctx, verdict, unlinked, offset, times)):
         await _wait_for(ctx, alike, busy)
         return
     await _apply(ctx, alike, verdict)
 
 
-def _doubt(ctx: TicketContext, row: LedgerRow, offset: timedelta) -> Doubt:
+def _doubt(ctx: TicketContext, row: LedgerRow, offset: timedelta, times: Times) -> Doubt:
     """Return what matching needs of a row, with times by the tracker's clock, which is ahead by `offset`."""
     settling = timedelta(seconds=ctx.settings.settling_time)
     return Doubt(
@@ -105,6 +108,7 @@ def _doubt(ctx: TicketContext, row: LedgerRow, offset: timedelta) -> Doubt:
         refused=tuple(row.candidates or ()),
         essence=sent_essence(row.kind, row.body or {}, row.issue_id),
         newest_before=row.newest_before or 0,
+        newest_at=times.get(row.newest_before or 0),
         until=row.lease_until + settling + CLOCK_MARGIN + offset if row.lease_until else None,
     )
 
@@ -117,12 +121,18 @@ def of_no_row(found: Iterable[Candidate], rows: Sequence[LedgerRow]) -> list[Can
 
 
 def _claimed_for(
-    ctx: TicketContext, verdict: Resolution, unlinked: Sequence[LedgerRow], offset: timedelta
+    ctx: TicketContext,
+    verdict: Resolution,
+    unlinked: Sequence[LedgerRow],
+    offset: timedelta,
+    times: Times,
 ) -> list[LedgerRow]:
     """Return the rows that are claimed, and whose answers may name one of the objects with another text."""
     odd = [one for many in verdict.other_text.values() for one in many]
     claimed = [row for row in unlinked if row.state == LedgerState.CLAIMED]
-    return [row for row in claimed if any(fits_but_for_text(_doubt(ctx, row, offset), one) for one in odd)]
+    return [
+        row for row in claimed if any(fits_but_for_text(_doubt(ctx, row, offset, times), one) for one in odd)
+    ]
 
 
 def _id(row: LedgerRow) -> tuple[Kind, int]:
@@ -144,14 +154,14 @@ async def _of_earlier(
         essence = sent_essence(kind, body, row.issue_id)
         place = essence.place
         rows = listed if place == within else (await look_up(ctx, kind, place, since, [essence]))[0]
-        held = await ctx.db.change(partial(_holders, kind=kind, ids=ids_of(rows)))
+        held = await ctx.db.change(partial(_holders, kind=kind, listed=rows))
         # already compared here, with the text of that attempt
         found += [replace(one, essence=None) for one in candidates(kind, rows, [essence], held)]
     return found
 
 
-def _holders(tx: Transaction, kind: Kind, ids: list[int]) -> set[int]:
-    return tx.ledger(kind).holders(ids)
+def _holders(tx: Transaction, kind: Kind, listed: Sequence[Mapping[str, Any]]) -> set[int]:
+    return tx.ledger(kind).holders(listed)
 
 
 async def _wait_for(ctx: TicketContext, alike: Sequence[LedgerRow], others: Sequence[LedgerRow]) -> None:

@@ -16,7 +16,7 @@ from worker.ticket.recall import Recalled, keeps_texts, recall
 from worker.ticket.reconcile import of_no_row
 from worker.ticket.requests import Creation
 from worker.ticket.results import Created, Waiting
-from worker.ticket.search import ids_of, look_up
+from worker.ticket.search import look_up
 
 MOST_PAGES = 500
 MARGIN = timedelta(minutes=15)
@@ -62,7 +62,7 @@ async def _recall(creation: Creation, since: datetime) -> Recalled:
         rows, offset = await look_up(ctx, kind, place, since - MARGIN, sent, most_pages=MOST_PAGES)
         listed += rows
         ahead = min(ahead, offset)
-    held = await ctx.db.change(lambda tx: tx.ledger(kind).holders(ids_of(listed)))
+    held = await ctx.db.change(lambda tx: tx.ledger(kind).holders(listed))
     who = Doubt(creation.key, () if anyone else tuple(sorted(authors)), since - MARGIN + ahead)
     recalled = recall(kind, listed, [form.body for form in forms], who, held, creation.issue_id)
     if recalled.own or recalled.alike:

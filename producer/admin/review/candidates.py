@@ -168,10 +168,12 @@ def _with_holders(
     services: Services, kind: Kind, row: LedgerRow, found: Sequence[Candidate]
 ) -> list[Candidate]:
     with services.store.transaction() as tx:
-        holders = {one.tracker_id: tx.ledger(kind).holder(one.tracker_id) for one in found}
+        ledger = tx.ledger(kind)
+        held = ledger.holders([{"id": one.tracker_id, "created_on": one.created_on} for one in found])
+        holders = {tracker_id: ledger.holder(tracker_id) for tracker_id in held}
     return [
         replace(one, holder=holder.key)
-        if (holder := holders[one.tracker_id]) and (holder.kind, holder.key) != (kind, row.key)
+        if (holder := holders.get(one.tracker_id)) and (holder.kind, holder.key) != (kind, row.key)
         else one
         for one in found
     ]

@@ -134,7 +134,7 @@ def decide(
         with store.transaction() as tx:
             row = _waiting(tx, kind, key)
             if adopt is not None:
-                _check_free(tx, kind, key, adopt)
+                _check_free(tx, kind, key, adopt, listed or {})
             ticket_id, was = row.ticket_id, row.notice
             config, _ = tx.configs.get()
             decisions = Decisions(tx, kind, into_trace(tx), config)
@@ -172,7 +172,7 @@ def _waiting(tx: Transaction, kind: Kind, key: int) -> LedgerRow:
     return row
 
 
-def _check_free(tx: Transaction, kind: Kind, key: int, adopt: int) -> None:
-    holder = tx.ledger(kind).holder(adopt)
-    if holder is not None and (holder.kind, holder.key) != (kind, key):
+def _check_free(tx: Transaction, kind: Kind, key: int, adopt: int, listed: Mapping[str, Any]) -> None:
+    holder, held = tx.ledger(kind).holder(adopt), tx.ledger(kind).holders([{**listed, "id": adopt}])
+    if held and holder is not None and (holder.kind, holder.key) != (kind, key):
         raise NotResolved(Refusal.LINKED_ALREADY(kind=str(holder.kind), number=adopt, id=holder.key))

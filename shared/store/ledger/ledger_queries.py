@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any, cast
@@ -37,6 +37,8 @@ from shared.store.tables.ledger import (
     own,
 )
 from shared.store.tables.types import Key, moment
+from shared.values.identity import Identity
+from shared.values.ids import is_id
 
 MOST_SETTLED = 200
 NOT_LINKED = text(OPEN_ROWS)
@@ -183,14 +185,30 @@ class LedgerQueries:
         )
         return self._session.scalars(statement).all()
 
-    def holders(self, tracker_ids: Collection[int]) -> set[int]:
-        """Return those of the tracker ids that live rows hold, of any kind in the table."""
-        if not tracker_ids:
+    def holders(self, listed: Sequence[Mapping[str, Any]]) -> set[int]:
+        """Return the ids of those listed objects that live rows hold, of any kind in the table.
+
+        A tracker that was restored gives ids again: a row does not hold an object of another time.
+        """
+        there = {one["id"]: Identity.of(self.kind, one) for one in listed if is_id(one.get("id"))}
+        if not there:
             return set()
-        statement = select(self._all.tracker_id).where(
-            self._all.tracker_id.in_(tracker_ids), self._all.state != GONE
+        held = select(self._all.tracker_id, self._all.created_on).where(
+            self._all.tracker_id.in_(there), self._all.state != GONE
         )
-        return {tracker_id for tracker_id in self._session.scalars(statement) if tracker_id is not None}
+        return {
+            tracker_id
+            for tracker_id, created_on in self._session.execute(held)
+            if tracker_id is not None and not there[tracker_id].is_of_another_time(Identity(created_on))
+        }
+
+    def created_on(self, tracker_ids: Collection[int | None]) -> dict[int, datetime]:
+        """Return when the objects that had these tracker ids were created, if known; of several, the oldest."""
+        times = select(self._all.tracker_id, func.min(self._all.created_on)).where(
+            self._all.tracker_id.in_(tracker_ids), self._all.created_on.is_not(None)
+        )
+        found = self._session.execute(times.group_by(self._all.tracker_id))
+        return {tracker_id: moment for tracker_id, moment in found if tracker_id and moment}
 
     def linked_to(self, tracker_ids: Collection[int]) -> Sequence[LedgerRow]:
         """Return the live rows that hold some of the tracker ids, of any kind in the table."""

@@ -28,13 +28,13 @@ def test_a_tracker_id_belongs_to_one_live_row(book: Book) -> None:
     with pytest.raises(IntegrityError):
         book.link(2, 1, 60, None, "created")
     assert book.row(2).state == CLAIMED
-    assert book.holders([60, 61]) == {60}
+    assert book.holders([{"id": 60}, {"id": 61}]) == {60}
     assert book.holder(60).key == 1
 
 
 def test_the_tracker_id_of_what_is_gone_may_be_given_again(book: Book) -> None:
     book.in_state(GONE, 1)
-    assert book.holders([60]) == set()
+    assert book.holders([{"id": 60}]) == set()
     book.in_state(LINKED, 2)
     assert book.holder(60).key == 2
 
