@@ -16,6 +16,7 @@ from tests.helpdesks.plugin.conftest import (
     REFUSED,
     ROWS,
     SEND,
+    TICKET,
     TROUBLE,
     WAIT,
     Play,
@@ -24,6 +25,7 @@ from tests.helpdesks.plugin.conftest import (
     address_of,
     settings,
     store,
+    update_ticket,
 )
 from tests.integration.producer.conftest import SECRET, RunningProducer, secret
 
@@ -58,6 +60,52 @@ def test_a_refused_form_stays_filled_in_and_one_that_is_kept_does_not(play: Play
     assert (refused["done"], refused["typed"]) == (False, faulty)
     assert "ftp://hub" in refused["messages"][0]
     assert (accepted["done"], accepted["typed"], accepted["messages"]) == (True, [], ["Saved."])
+
+
+@pytest.mark.parametrize(
+    ("typed", "stored"),
+    [
+        ("https://hub/events", "https://hub"),
+        ("https://hub/a/events/", "https://hub/a"),
+        ("https://hub//", "https://hub"),
+        ("https://hub/my-events", "https://hub/my-events"),
+        ("https://events", "https://events"),
+        ("https://events/events", "https://events"),
+    ],
+)
+def test_an_address_may_end_in_what_the_plugin_adds_itself(play: Play, typed: str, stored: str) -> None:
+    console = typed.replace("events", "console")
+    _, kept = play(settings(address=typed, console_address=console), {"do": "kept"})
+    assert (kept["address"], kept["console_address"]) == (stored, stored.replace("events", "console"))
+
+
+def test_another_server_s_page_is_told_in_its_first_visible_words(play: Play, scripted: Scripted) -> None:
+    page = (
+        "<html><head><style>p { color: red }</style><script>\nvar a = 1;\n</script></head><!-- <p>no</p> -->"
+    )
+    scripted.answers = [
+        (404, f"{page}<body><h1>Not\n found</h1><script>var b = {'b' * 30_000};</script></body>")
+    ]
+    *_, tested = play(address_of(scripted), {"do": "form", "form": {"test": "1"}})
+    assert tested["messages"] == ["Events cannot be delivered. HTTP 404: Not found"]
+
+
+def test_the_queue_joins_rows_that_say_the_same_and_deletes_them_together(play: Play) -> None:
+    saves = [update_ticket("content", fields={**TICKET, "content": str(number)}) for number in range(3)]
+    look = {"do": "form", "form": {}}
+    *_, first = play(*saves, add_task(), update_ticket("name"), look)
+    assert first["rows"] == [
+        ["ticket.updated", 4711, [1, 2, 3]],
+        ["ticket_task.added", 4711, [4]],
+        ["ticket.updated", 4711, [5]],
+    ]
+    *_, after = play(*saves, add_task(), {"do": "form", "form": {"discard": "1,2,3"}})
+    assert after["rows"] == [["ticket_task.added", 4711, [4]]]
+
+
+def test_the_help_of_a_secret_names_no_command_that_prints_a_new_secret() -> None:
+    """Another secret than the producer's answers 401."""
+    assert not [file for file in PLUGIN.rglob("*.twig") if "secret webhook" in file.read_text()]
 
 
 HUB = settings(

@@ -16,6 +16,8 @@ namespace GlpiPlugin\Deskbridge;
 final class Answer
 {
     private const LONGEST = 1000;
+    private const LONGEST_PAGE = 20_000;
+    private const LONGEST_WORDS = 200;
 
     public function __construct(public readonly int $status, public readonly string $text)
     {
@@ -43,12 +45,21 @@ final class Answer
             return mb_substr($this->text, 0, self::LONGEST);
         }
         $problem = $this->json();
-        $said = $problem === null ? strip_tags($this->text) : implode(' · ', array_filter([
+        $said = $problem === null ? $this->page() : implode(' · ', array_filter([
             $problem['title'] ?? '',
             $problem['detail'] ?? '',
             implode('; ', array_map(self::fault(...), (array) ($problem['errors'] ?? []))),
         ]));
         return mb_substr(rtrim("HTTP {$this->status}: " . trim($said), ': '), 0, self::LONGEST);
+    }
+
+    /** Return the first visible words of another server's page. */
+    private function page(): string
+    {
+        $text = substr($this->text, 0, self::LONGEST_PAGE);
+        $visible = preg_replace('~<(script|style|template)\b.*?(</\1\s*>|$)|<!--.*?(-->|$)~is', ' ', $text) ?? '';
+        $words = trim(preg_replace('~\s+~', ' ', strip_tags($visible)) ?? '');
+        return mb_strimwidth(mb_scrub($words), 0, self::LONGEST_WORDS, '…');
     }
 
     /** Describe one invalid field and its fault. */

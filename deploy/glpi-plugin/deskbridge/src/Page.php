@@ -19,6 +19,7 @@ use Session;
 final class Page
 {
     private const MOST_ROWS = 100;
+    private const SHOWN = ['tickets_id', 'tasks_id', 'kind', 'attempts', 'next_try', 'is_parked', 'answer'];
     private const PATIENCE_S = 2.0;
     private const PAGE_S = 5.0;
 
@@ -35,7 +36,8 @@ final class Page
             'trouble'  => Health::trouble(),
             'waiting'  => $spool->count(false),
             'parked'   => $spool->count(true),
-            'rows'     => $spool->look(self::MOST_ROWS),
+            'rows'     => self::joined($spool->look(self::MOST_ROWS)),
+            'most'     => self::MOST_ROWS,
             'kinds'    => Spool::kinds(),
         ]);
     }
@@ -121,8 +123,29 @@ final class Page
 
     private static function discard(string $which): void
     {
-        (new Spool())->discard($which === 'all' ? null : (int) $which);
+        (new Spool())->discard($which === 'all' ? null : array_map(intval(...), explode(',', $which)));
         self::say(__('Deleted. deskbridge will not receive it.', 'deskbridge'), WARNING);
+    }
+
+    /**
+     * Join rows that follow each other and say the same: GLPI saves a new ticket several times in one request.
+     *
+     * @param list<array<string, mixed>> $rows
+     * @return list<array<string, mixed>> with `ids`, the ids of the rows that each of them stands for
+     */
+    private static function joined(array $rows): array
+    {
+        $joined = [];
+        foreach ($rows as $row) {
+            $same = array_intersect_key($row, array_flip(self::SHOWN));
+            $last = array_key_last($joined);
+            if ($last !== null && $joined[$last]['same'] === $same) {
+                $joined[$last]['ids'][] = $row['id'];
+            } else {
+                $joined[] = $row + ['same' => $same, 'ids' => [$row['id']]];
+            }
+        }
+        return $joined;
     }
 
     private static function say(string $text, int $kind = INFO): void

@@ -33,6 +33,9 @@ final class Settings
         'console_token'   => '',
     ];
 
+    /** Ends of the addresses that the plugin adds itself, and people copy with them. */
+    private const PATHS = ['address' => '~(?<![/:])(/+events)?/*$~D', 'console_address' => '~(?<![/:])(/+console)?/*$~D'];
+
     /** The address to which each secret is sent. */
     private const SENT_TO = ['secret' => 'address', 'console_token' => 'console_address'];
 
@@ -84,9 +87,9 @@ final class Settings
                 unset($values[$name]);
             }
         }
-        foreach (['address', 'console_address'] as $name) {
+        foreach (array_keys(self::PATHS) as $name) {
             if (isset($values[$name])) {
-                $values[$name] = rtrim($values[$name], '/');
+                $values[$name] = preg_replace(self::PATHS[$name], '', $values[$name]);
             }
         }
         $faults = [...self::faults($values), ...self::load()->missing($values)];
@@ -154,7 +157,7 @@ final class Settings
     private static function faults(#[\SensitiveParameter] array $values): array
     {
         $faults = [];
-        foreach (['address', 'console_address'] as $name) {
+        foreach (array_keys(self::PATHS) as $name) {
             if (($values[$name] ?? '') !== '' && !preg_match('~^https?://[^\s/?#@]+(/[^\s?#]*)?$~', $values[$name])) {
                 $faults[] = sprintf(
                     __('"%s" is not an address such as https://deskbridge.example.org', 'deskbridge'),
@@ -164,7 +167,7 @@ final class Settings
         }
         $secret = $values['secret'] ?? null;
         if ($secret !== null && strlen(Signature::key($secret)) < self::SHORTEST_SECRET) {
-            $faults[] = __('The secret must be the output of "deskbridge secret webhook": whsec_ and base64.', 'deskbridge');
+            $faults[] = __('The secret must be a line of deskbridge\'s file of signing secrets: whsec_ and base64.', 'deskbridge');
         }
         if (preg_match('/[^\x21-\x7e]/', $values['console_token'] ?? '')) {
             $faults[] = __('The token must not contain spaces or special characters.', 'deskbridge');

@@ -197,9 +197,7 @@ final class Spool
     /** Delete the unsent events of a deleted item of a ticket. */
     public function forgetItem(int $ticket, string $part, int $id): void
     {
-        foreach (array_keys($this->ofItem($ticket, $part, $id)) as $row) {
-            $this->discard($row);
-        }
+        $this->discard(array_keys($this->ofItem($ticket, $part, $id)));
     }
 
     /**
@@ -219,11 +217,15 @@ final class Spool
         }
     }
 
-    /** Delete one row, or all rows if the id is null. */
-    public function discard(?int $id): void
+    /**
+     * @param list<int>|null $ids the rows to delete; null for all
+     */
+    public function discard(?array $ids): void
     {
         global $DB;
-        $DB->delete(self::TABLE, $id === null ? [true] : ['id' => $id]);
+        if ($ids !== []) { // GLPI's database refuses an empty list
+            $DB->delete(self::TABLE, $ids === null ? [true] : ['id' => $ids]);
+        }
     }
 
     public function count(?bool $parked = null): int

@@ -76,7 +76,8 @@ function form(array $form): mixed
     $done = Page::act($form);
     Page::show($done ? [] : $form);
     $shown = TemplateRenderer::$displayed['@deskbridge/config.html.twig'];
-    return ['done' => $done, 'messages' => Session::$messages, 'typed' => $shown['typed']];
+    $rows = array_map(static fn (array $row): array => [$row['kind'], $row['tickets_id'], $row['ids']], $shown['rows']);
+    return ['done' => $done, 'messages' => Session::$messages, 'typed' => $shown['typed'], 'rows' => $rows];
 }
 
 /** @param array<string, mixed> $step */
