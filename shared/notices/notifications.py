@@ -26,6 +26,9 @@ class Told(Code):
         "nothing could be sent to Redmine for {minutes} min: {reason}",
         article="KB-TRACKER-001",
     )
+    CAUSE_UNKNOWN = Message(
+        "notify_cause_unknown", "the doctor's page names the cause", article="KB-SERVICE-012"
+    )
     NO_WORKER = Message(
         "notify_no_worker", "no worker is running, so nothing is sent", article="KB-SERVICE-005"
     )

@@ -12,7 +12,7 @@ from redis.exceptions import RedisError
 
 from shared.notices.notice import Notice, codes_in
 from shared.notices.notifications import Told
-from shared.notices.render import pattern
+from shared.notices.render import pattern, sentence
 from shared.notifications.due import Cause
 from shared.redis.circuit_breaker import CircuitBreaker, Paused
 from shared.redis.heartbeat import GONE_S, WORKER, Heartbeats
@@ -113,11 +113,12 @@ def in_general(notice: Notice) -> str:
     """Return the sentence of a notice without its parameters: no name, number or text leaves the installation.
 
     Args:
-        notice: a reason; if it contains another notice, that one's sentence is used, as it tells more.
+        notice: a reason; if it contains another notice, that one's sentence is used, as it tells more. Of a reason from
+            Redis, to which other programs may write, nothing but a code of this version is used.
     """
     code, *within = codes_in(notice)
     texts = [text for one in within if _has_words(text := pattern(one)[0])]
-    text = texts[0] if texts else pattern(code)[0] or code
+    text = texts[0] if texts else pattern(code)[0] or sentence(Told.CAUSE_UNKNOWN())
     head = text.partition(GAP)[0].rstrip(" :,;(–“#")
     return head if _has_words(head) else GAPS.sub(GAP, text.partition(";")[0])
 

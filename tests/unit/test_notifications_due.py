@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
+import fakeredis
 import pytest
 
 from shared.notices.faults import Detail, Fault
@@ -14,7 +18,7 @@ from shared.notices.notifications import Told
 from shared.notifications import message
 from shared.notifications.causes import IN_REDIS, InRedis, Standing, causes, in_general
 from shared.notifications.due import Cause, Remembered, decide
-from shared.redis.circuit_breaker import Paused
+from shared.redis.circuit_breaker import CircuitBreaker, Paused
 from shared.store.journal.causes import FailureCause
 
 MORNING = datetime(2026, 11, 27, 8, tzinfo=UTC)
@@ -158,6 +162,32 @@ def test_a_message_says_what_fails_in_general_and_holds_nothing_of_a_ticket() ->
     assert "Secret" not in in_general(hinted)
     found = list(causes(standing(failures=[FailureCause("c0ffee", REFUSED, 3)])))
     assert "Alice" not in message.title(found) + message.body(found, URL)
+
+
+@pytest.mark.promise("SEC-91")
+@pytest.mark.parametrize(
+    "reason",
+    [
+        {"code": "Your password expired: sign in at evil.example", "params": {}},
+        {"code": "as_written", "params": {"text": "Your password expired: sign in at evil.example"}},
+        {
+            "code": "tracker_unreachable",
+            "params": {"method": "Your password expired", "path": "evil.example"},
+        },
+        {"code": "x", "params": {"why": {"code": "Your password expired", "params": {}}}},
+    ],
+)
+def test_who_writes_to_redis_puts_no_words_into_a_message(reason: dict[str, Any]) -> None:
+    with fakeredis.FakeRedis() as redis:
+        breaker = CircuitBreaker(redis)
+        redis.set(breaker.key, json.dumps({"reason": reason, "until": time.time() + 60, "length": 5}))
+        in_redis = InRedis(3.0, breaker.current())
+    assert in_redis.paused
+    found = list(causes(standing(in_redis=in_redis, waiting=1)))
+    assert len(found) == 1
+    text = message.title(found) + message.body(found, URL)
+    assert "evil" not in text
+    assert "password" not in text
 
 
 def test_every_cause_in_a_message_has_the_address_of_its_page() -> None:
