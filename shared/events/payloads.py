@@ -88,7 +88,12 @@ def time_entry_body(ticket_id: int, task: TicketTask, issue_id: int, config: Plu
 
 
 def note_body(
-    note: Note, config: PluginConfig, names: Mapping[int, str] = NO_NAMES, *, is_authors: bool = True
+    note: Note,
+    config: PluginConfig,
+    names: Mapping[int, str] = NO_NAMES,
+    *,
+    is_authors: bool = True,
+    is_late: bool = False,
 ) -> Body:
     """Return the body that adds a note to an issue.
 
@@ -97,15 +102,19 @@ def note_body(
         config: the Redmine settings.
         names: document number to attachment file name, for pictures that the text shows.
         is_authors: whether the tracker will show the author of the note; if not, the text starts with the name.
+        is_late: whether the tracker will show another time than that of the note; then the text starts with its time.
     """
+    # in the offset of the help desk, since workers in different time zones must write the same text
+    time = f"{note.written_at:%Y-%m-%d %H:%M (%Z)}" if note.written_at and is_late else ""
     name = one_line(note.user.name or "", LONGEST_NAME) if note.user and not is_authors else ""
+    begin = ", ".join(filter(None, (time, name)))
     notes = text_with_pictures(
         note.content,
         note.content_format,
         note.helpdesk_url,
         config.text_formatting or "plain",
         names if config.sends_documents else NO_NAMES,
-        begin=f"{name}:\n\n" if name else "",
+        begin=f"{begin}:\n\n" if begin else "",
     )
     private = True if note.is_private else None
     return {"issue": {"notes": notes, **_without_nulls(private_notes=private)}}

@@ -224,7 +224,10 @@ class Note(TextHolder):
     content: str | None = Field(default=None, description="HTML or text; becomes a note of the issue")
     user: HelpdeskUser | None = Field(default=None, description="Who wrote it; becomes the note's author")
     date: Annotated[str | None, BeforeValidator(_moment)] = Field(
-        default=None, description="When it was written, RFC 3339 with an offset; for templates"
+        default=None,
+        description=(
+            "When it was written, RFC 3339 with an offset; begins a note that is sent more than ten minutes later"
+        ),
     )
     is_private: bool | None = Field(
         default=None,
@@ -233,6 +236,11 @@ class Note(TextHolder):
             "missing, it is not"
         ),
     )
+
+    @property
+    def written_at(self) -> datetime | None:
+        """When it was written, with the offset of the help desk."""
+        return datetime.fromisoformat(self.date) if self.date else None
 
 
 class Holder(Shape):

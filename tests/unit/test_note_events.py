@@ -247,6 +247,13 @@ def test_the_text_begins_with_the_name_if_the_author_will_be_another() -> None:
     }
 
 
+@pytest.mark.parametrize("formatting", ["plain", "textile", "markdown", "common_mark"])
+def test_the_time_of_a_late_note_needs_no_code_block(formatting: str) -> None:
+    late = note(date="2026-11-27T11:38:59+01:00")
+    body = note_body(late, PluginConfig.model_validate({"text_formatting": formatting}), is_late=True)
+    assert body["issue"]["notes"] == "2026-11-27 11:38 (UTC+01:00):\n\nOrdered & paid"
+
+
 def test_the_settings_are_read_from_what_is_stored() -> None:
     stored_values = json.loads(SENDING.model_dump_json())
     assert PluginConfig.model_validate(stored_values).sends_private_followups

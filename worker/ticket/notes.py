@@ -49,6 +49,9 @@ from worker.ticket.results import Created
 from worker.ticket.search import additions_of, see_notes
 from worker.ticket.trial import NOT_CREATED, author
 
+LATE = timedelta(minutes=10)
+"""A note that is sent later than this after it was written begins with its time (the help desk retries for minutes)."""
+
 
 class NoteCreation(Addition):
     """A note on the ticket's issue, from a follow-up or a solution."""
@@ -66,15 +69,21 @@ class NoteCreation(Addition):
         chosen = _body(ctx, work, note, sender.about)
         return cls(ctx, work, asking, note.id, chosen, sender, issue)
 
-    def by_api_user(self) -> NoteCreation:
+    def by_api_user(self, *, is_late: bool | None = None) -> NoteCreation:
         """Return the note as the API user sends it in its person's place: it names the person, as an unknown one."""
-        about = replace(self.sender.about, person=None)
-        chosen = _body(self.ctx, self.work, about.note or _note(self.asking), about)
-        return replace(self, chosen=chosen)
+        return self._written(replace(self.sender.about, person=None), is_late)
 
     def forms(self) -> list[Creation]:
-        """Return the note as its person and as the API user may have sent it."""
-        return [self, self.by_api_user()]
+        """Return the note as its person and as the API user may have sent it, on time or late."""
+        return [
+            form
+            for is_late in (False, True)
+            for form in (self._written(self.sender.about, is_late), self.by_api_user(is_late=is_late))
+        ]
+
+    def _written(self, about: RenderInput, is_late: bool | None) -> NoteCreation:
+        note = about.note or _note(self.asking)
+        return replace(self, chosen=_body(self.ctx, self.work, note, about, is_late))
 
     def trial_notice(self) -> Notice:
         """Return the notice that trial mode shows."""
@@ -284,10 +293,22 @@ def _note(asking: Pending) -> Note:
     return asking.event.note
 
 
-def _body(ctx: TicketContext, work: Work, note: Note, about: RenderInput) -> RenderedBody:
-    """Return the body of a note: as its person, or as the API user if `about` names no person."""
+def _body(
+    ctx: TicketContext, work: Work, note: Note, about: RenderInput, is_late: bool | None = None
+) -> RenderedBody:
+    """Return the body of a note: as its person, or as the API user if `about` names no person.
+
+    Args:
+        ctx: the ticket's context.
+        work: the loaded data of the ticket.
+        note: the follow-up or solution.
+        about: the data that a template is rendered from.
+        is_late: whether it is sent clearly later than it was written; None: if that is so now.
+    """
+    if is_late is None:  # within a pass this does not change
+        is_late = note.written_at is not None and work.now - note.written_at > LATE
     names, is_authors = attached(ctx, work, note), about.person is not None
-    plain = partial(note_body, note, ctx.config, names, is_authors=is_authors)
+    plain = partial(note_body, note, ctx.config, names, is_authors=is_authors, is_late=is_late)
     chosen = choose_body(ctx, Operation.NOTE_CREATE, about, plain)
     return _private(chosen) if note.is_private else chosen
 
