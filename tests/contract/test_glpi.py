@@ -40,6 +40,8 @@ ADDRESS = {
 }
 REFUSED = ("followup-new", "followup-private", "solution-new", "followup-refusal", "solution-second")
 """Recorded requests: a solution, its refusal by a follow-up, and the next solution."""
+PRIVATE = 2
+"""The follow-up of `followup-private`."""
 NOTED = [
     (seed.User.BOB, "The toner is ordered."),
     (seed.User.BOB, "Replaced the fuser."),
@@ -116,6 +118,10 @@ def api() -> Iterator[GlpiApi]:
     with glpi_api() as served:
         served.users = {2: "bob@example.test", 7: "alice@example.test"}
         served.ticket(TICKET, "2026-11-21T12:46:36+00:00", assigned=7)
+        served.notes[TICKET, "Followup"] = [
+            {"id": number, "is_private": number == PRIVATE} for number in (1, PRIVATE, 3)
+        ]
+        served.notes[TICKET, "Solution"] = [{"id": 1}, {"id": 2}]
         yield served
 
 

@@ -273,7 +273,10 @@ def began_to_wait(bridge: Bridge, event_id: int, *, seconds_ago: float) -> None:
 
 
 @pytest.mark.parametrize("kind", ["followup", "solution"])
-def test_the_helpdesk_says_who_wrote_a_note(asking: Bridge, stand_in: StandIn, kind: str) -> None:
+def test_the_helpdesk_says_who_wrote_a_note(
+    asking: Bridge, stand_in: StandIn, api: GlpiApi, kind: str
+) -> None:
+    api.notes[4711, kind.capitalize()] = [{"id": 77}]
     asking.configure(sync_followups="all", sync_solutions="on")
     assert asking.forward(task_event()) == ["done"]
     of_bob = followup(user={"id": BOB, "email": None})

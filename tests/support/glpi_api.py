@@ -57,6 +57,7 @@ class GlpiApi:
         tickets: tickets as the API shows them, by id.
         tasks: ticket tasks as the API shows them, by ticket id.
         notes: follow-ups and solutions as the API shows them, by ticket id and `Followup` or `Solution`.
+        rights: its user's rights on follow-ups: 1 to see public ones, 8192 to see all.
         documents: contents, by id; None if the file is missing on GLPI's disk.
         binned: documents in GLPI's bin; GLPI still lists and delivers them.
         unlinked: documents that no longer belong to a ticket.
@@ -76,6 +77,7 @@ class GlpiApi:
         self.tickets: dict[int, dict[str, Any]] = {}
         self.tasks: dict[int, list[dict[str, Any]]] = {}
         self.notes: dict[tuple[int, str], list[dict[str, Any]]] = {}
+        self.rights = 8193
         self.documents: dict[int, bytes | None] = {}
         self.binned: set[int] = set()
         self.unlinked: set[int] = set()
@@ -182,8 +184,11 @@ class GlpiApi:
             linked = sorted(self.documents.keys() - self.unlinked)
             return 200, [{"type": "Document", "item": {"id": 1, "documents_id": one}} for one in linked]
         if notes := re.fullmatch(r"/v2/Assistance/Ticket/(\d+)/Timeline/(Followup|Solution)", path):
-            of_kind = self.notes.get((int(notes[1]), notes[2]), [])
-            return 200, [{"type": notes[2], "item": one} for one in of_kind]
+            return 200, [{"type": notes[2], "item": one} for one in self._shown(int(notes[1]), notes[2])]
+        if note := re.fullmatch(r"/v2/Assistance/Ticket/(\d+)/Timeline/(Followup|Solution)/(\d+)", path):
+            shown = {one["id"]: one for one in self._shown(int(note[1]), note[2])}
+            found = shown.get(int(note[3]))
+            return (200, found) if found else (404, {"status": "ERROR_ITEM_NOT_FOUND"})
         if ticket := re.fullmatch(r"/v2/Assistance/Ticket/(\d+)", path):
             found = self.tickets.get(int(ticket[1]))
             return (200, found) if found else (404, {"status": "ERROR_ITEM_NOT_FOUND"})
@@ -193,10 +198,18 @@ class GlpiApi:
             return self._metadata(int(document[1]))
         if path == "/v2/Session":
             now = datetime.now(UTC) + timedelta(seconds=self.ahead_s)
-            return 200, {"current_time": now.isoformat(timespec="seconds")}
+            profile = {"rights": {"followup": self.rights}}
+            return 200, {"current_time": now.isoformat(timespec="seconds"), "active_profile": profile}
         if path == "/v2/Assistance/Ticket":
             return self._list(query)
         return 404, None
+
+    def _shown(self, ticket_id: int, kind: str) -> list[dict[str, Any]]:
+        """Return a ticket's follow-ups or solutions as far as the user may see them: GLPI hides the others."""
+        notes = self.notes.get((ticket_id, kind), [])
+        if kind == "Solution" or self.rights & 8192:
+            return notes
+        return [one for one in notes if not one.get("is_private")] if self.rights else []
 
     def _metadata(self, document_id: int) -> tuple[int, Any]:
         content = self.documents.get(document_id)
