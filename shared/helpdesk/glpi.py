@@ -31,6 +31,7 @@ from shared.helpdesk.lookup import (
     Download,
     HelpdeskRefused,
     HelpdeskUnreachable,
+    NoteState,
 )
 from shared.notices.faults import HelpdeskFault
 from shared.notices.kinds import Kind
@@ -53,6 +54,8 @@ ANY_TYPE = "application/octet-stream"
 PAGES = ("text/html", "application/xhtml+xml", "application/json")
 """Types of what is answered in place of a document."""
 PARTS = {Kind.FOLLOWUP: "Followup", Kind.SOLUTION: "Solution", Kind.TICKET_TASK: "Task"}
+SEE_PUBLIC, SEE_PRIVATE = 1, 8192
+"""GLPI's rights on follow-ups."""
 MOST_PARTS = 1000
 """GLPI returns at most this many parts of a ticket of one kind."""
 RENEW_BEFORE_S = 60.0
@@ -162,6 +165,21 @@ class GlpiLookup:
         with _reading(path):
             parts = {row["item"]["id"]: bool(row["item"].get("is_private")) for row in rows}
         return parts if len(rows) < MOST_PARTS else None
+
+    def unlisted(self, ticket_id: int, kind: Kind, number: int, *, also_private: bool) -> NoteState:
+        """Return the state of a follow-up or solution that `parts_of` does not list.
+
+        GLPI answers the same about what was deleted and about what its user may not see, so the user's rights decide.
+        """
+        ticket = f"{TICKETS}/{ticket_id}"
+        item = self._get(f"{ticket}/Timeline/{PARTS[kind]}/{number}", missing={})
+        if item:
+            return NoteState.PRIVATE if item.get("is_private") else NoteState.PUBLIC
+        may_see = bool(self._get(ticket, missing={}))
+        if may_see and kind is Kind.FOLLOWUP:
+            session = self._get("/v2/Session", missing={})
+            may_see = bool(_rights(session) & (SEE_PRIVATE if also_private else SEE_PRIVATE | SEE_PUBLIC))
+        return NoteState.DELETED if may_see else NoteState.HIDDEN
 
     def withdrawn(self, ticket_id: int, document: Document) -> Download | None:
         """Return whether a document is gone from its ticket or private now.
@@ -443,6 +461,14 @@ def _text(value: object) -> str:
     if not isinstance(value, str) or len(value) > LONGEST_TEXT:
         raise TypeError
     return value
+
+
+def _rights(session: Mapping[str, Any]) -> int:
+    """Return the rights on follow-ups of the API's user; none if GLPI does not tell them."""
+    try:
+        return int(session["active_profile"]["rights"]["followup"])
+    except ODD:
+        return 0
 
 
 def _technician(ticket: Mapping[str, Any]) -> int | None:

@@ -57,6 +57,19 @@ class Download(Enum):
     PRIVATE = auto()
 
 
+class NoteState(Enum):
+    """The present state of a follow-up or solution.
+
+    Attributes:
+        HIDDEN: it was deleted, or the API's user may not see it.
+    """
+
+    PUBLIC = auto()
+    PRIVATE = auto()
+    DELETED = auto()
+    HIDDEN = auto()
+
+
 class HelpdeskLookup(Protocol):
     """A help desk that has an API."""
 
@@ -93,6 +106,19 @@ class HelpdeskLookup(Protocol):
 
         Returns:
             The parts; None if there may be more than the help desk returns.
+
+        Raises:
+            HelpdeskUnreachable: if it gave no usable answer.
+        """
+
+    def unlisted(self, ticket_id: int, kind: Kind, number: int, *, also_private: bool) -> NoteState:
+        """Return the state of a follow-up or solution that `parts_of` does not list.
+
+        Args:
+            ticket_id: its ticket.
+            kind: its kind.
+            number: its number.
+            also_private: whether a private one would be sent, so that it must not be taken for a deleted one.
 
         Raises:
             HelpdeskUnreachable: if it gave no usable answer.

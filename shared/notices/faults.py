@@ -90,6 +90,19 @@ class Fault(Code):
     DOCUMENT_REFUSED = Message(
         "document_refused", "GLPI does not give document {document_id}: {because}", article="KB-WORK-009"
     )
+    NOTE_AWAITED = Message(
+        "note_awaited",
+        "deskbridge asks GLPI if the text still exists and is public before it sends it: {because}",
+        article="KB-HELPDESK-003",
+    )
+    NOTE_HIDDEN = Message(
+        "note_hidden",
+        (
+            "{kind:word} {key} is not sent, because GLPI does not show it: it was deleted, or GLPI's API "
+            "user[ {user}] lacks a right (in the profile: See all tickets, and for follow-ups See private ones)"
+        ),
+        article="KB-HELPDESK-003",
+    )
     ATTACHMENT_NOT_KEPT = Message(
         "attachment_not_kept",
         "Redmine answered 204, but did not attach the document",

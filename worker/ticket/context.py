@@ -95,6 +95,7 @@ class TicketContext:
         to_notify: other tickets to notify at the end, because their waiting work can continue.
         attached: documents attached in this pass, or to attach once there is an issue: number to file name.
         newest_notes: issue to the newest tracker id among its notes, as read last.
+        listed_notes: kind to the notes that the help desk lists in this pass: number to whether it is private.
         moved: issue to its tracker project, if that is not the one that was loaded.
         answered: whether the tracker has given any clear answer.
         probes: whether all other tickets wait for the tracker's answer.
@@ -118,6 +119,7 @@ class TicketContext:
     to_notify: set[int] = field(default_factory=set)
     attached: dict[int, str] = field(default_factory=dict)
     newest_notes: dict[int, int] = field(default_factory=dict)
+    listed_notes: dict[Kind, dict[int, bool]] = field(default_factory=dict)
     moved: dict[int, int] = field(default_factory=dict)
     answered: bool = False
     probes: bool = False

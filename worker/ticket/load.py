@@ -232,7 +232,15 @@ def _read(tx: Transaction, due: DueEvents) -> _Read | Incomplete:
     deletions = [(row, content) for row in rows if isinstance(content := contents[row.id], Deletion)]
     rows = [row for row in rows if isinstance(contents[row.id], Event)]
     events = [
-        Pending(row.id, content, row.attempts, row.delivery_id, row.traceparent, row.received_at)
+        Pending(
+            row.id,
+            content,
+            row.attempts,
+            row.delivery_id,
+            row.traceparent,
+            row.received_at,
+            is_completed=row.completion is not None,
+        )
         for row in rows
         if isinstance(content := contents[row.id], Event)
     ]

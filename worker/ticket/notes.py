@@ -5,11 +5,12 @@ The tracker silently drops a note if the person may not add notes.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from shared.bodies.contexts import RenderInput
 from shared.bodies.precedence import RenderedBody
@@ -25,6 +26,7 @@ from shared.events.attachments import shown_documents
 from shared.events.event import Event
 from shared.events.payloads import Body, note_body
 from shared.events.snapshots import Note, document_key
+from shared.helpdesk.lookup import HelpdeskLookup, HelpdeskRefused, NoteState
 from shared.notices.faults import Detail, Fault
 from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
@@ -39,13 +41,14 @@ from shared.tracker.lists import Listed
 from worker.ticket.additions import Addition, issue_and_sender
 from worker.ticket.bodies import built, choose_body
 from worker.ticket.context import TicketContext
+from worker.ticket.enrichment import AFTER_PAUSE_S
 from worker.ticket.impersonation import Confirm
 from worker.ticket.load import Work
 from worker.ticket.match import Candidate, fingerprint, sent_essence, unheld
-from worker.ticket.plan import Pending
+from worker.ticket.plan import Pending, made_private
 from worker.ticket.reconcile import CLOCK_MARGIN, of_no_row
 from worker.ticket.requests import Creation
-from worker.ticket.results import Created
+from worker.ticket.results import Created, Skipped, Waiting
 from worker.ticket.search import additions_of, see_notes
 from worker.ticket.trial import NOT_CREATED, author
 
@@ -100,6 +103,37 @@ class NoteCreation(Addition):
     def text(self) -> str:
         """The text of the note; an empty text adds no note."""
         return str(self.body["issue"].get("notes") or "").strip()
+
+    @asynccontextmanager
+    async def ready(self) -> AsyncIterator[Self | Skipped | Waiting]:
+        """Yield the note as it is in the help desk now, or why it is not sent, or what it waits for.
+
+        The help desk's own webhooks do not report that a note was deleted.
+
+        Raises:
+            NotYet: if the help desk does not show it.
+        """
+        is_asked = self.asking.is_completed and self.ctx.services.completion.lookup is not None
+        yield await self._as_it_is_now() if is_asked else self
+
+    async def _as_it_is_now(self) -> Self | Skipped | Waiting:
+        ctx, completion = self.ctx, self.ctx.services.completion
+        state = await ctx.helpdesk(completion.ask, partial(_state, ctx, self.kind, self.key))
+        if isinstance(state, Notice):
+            pause = timedelta(seconds=completion.paused_s() + AFTER_PAUSE_S)
+            return Waiting(Fault.NOTE_AWAITED(because=state), until=ctx.now(self.work.now) + pause)
+        if state is NoteState.HIDDEN:
+            user = ctx.settings.glpi_api_user
+            raise NotYet(Fault.NOTE_HIDDEN(kind=self.kind, key=self.key, user=user))
+        if state is NoteState.DELETED:
+            return Skipped(Reason.DELETED_THERE())
+        if state is NoteState.PUBLIC:
+            return self
+        private = made_private(self.asking, ctx.config)
+        if isinstance(private, Notice):
+            return Skipped(private, follows_from_settings=True)
+        made = await built(ctx, self.of, ctx, self.work, private, self.issue)
+        return replace(self, asking=private, chosen=made.chosen, sender=made.sender)
 
     async def prepared(self) -> NoteCreation:
         """Return the note as the API user sends it, if the API user acts for a known person.
@@ -274,6 +308,20 @@ class SolutionCreation(NoteCreation):
 def _is_newer(one: Candidate, before: int | None, since: datetime) -> bool:
     """Return whether a note is newer than those read before the call; if they could not be read, go by its time."""
     return one.created_on >= since if before is None else one.tracker_id > before
+
+
+def _state(ctx: TicketContext, kind: Kind, number: int, lookup: HelpdeskLookup) -> NoteState:
+    """Return a note's state in the help desk; all notes of a kind are read together, once in a pass."""
+    try:
+        if kind not in ctx.listed_notes:
+            ctx.listed_notes[kind] = lookup.parts_of(ctx.ticket_id, kind) or {}
+        is_private = ctx.listed_notes[kind].get(number)
+        if is_private is not None:
+            return NoteState.PRIVATE if is_private else NoteState.PUBLIC
+        also_private = ctx.config.sends_private_followups
+        return lookup.unlisted(ctx.ticket_id, kind, number, also_private=also_private)
+    except HelpdeskRefused:
+        return NoteState.HIDDEN
 
 
 def attached(ctx: TicketContext, work: Work, note: Note) -> dict[int, str]:

@@ -30,7 +30,11 @@ BY_SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A pending event of the journal, with its content."""
+    """A pending event of the journal, with its content.
+
+    Attributes:
+        is_completed: whether the help desk's own webhook sent it, so that missing data was asked for.
+    """
 
     id: int
     event: Event
@@ -38,6 +42,7 @@ class Pending:
     delivery_id: str = ""
     traceparent: str | None = None
     received_at: datetime | None = None
+    is_completed: bool = False
 
     @property
     def task(self) -> TicketTask:
@@ -213,5 +218,10 @@ def _as_known(pending: Pending, newest: Mapping[RowId, KnownEvent], config: Plug
         return Reason.PRIVATE_DOCUMENT()
     if known is None or isinstance(known.event, Event):
         return pending
+    return made_private(pending, config)
+
+
+def made_private(pending: Pending, config: PluginConfig) -> Pending | Notice:
+    """Return the event of a note as if it had been private, or the reason if it may not be sent then."""
     private = replace(pending, event=pending.event.as_private)
     return Reason.PRIVATE_THERE() if why_addition_filtered(private.event, config) else private
