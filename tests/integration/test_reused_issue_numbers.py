@@ -16,6 +16,8 @@ from shared.store.tables.ledger import LedgerState
 from tests.support.bridge import Bridge
 from tests.support.events import followup_event, solution_event, task, task_event, ticket, ticket_event
 from tests.support.ledger import change, entries, ours, row, until_settled
+from worker.ticket import gone
+from worker.ticket.impersonation import Sender
 
 pytestmark = pytest.mark.promise("OPS-31")
 ISSUE, CLOSED = 6, 6
@@ -69,6 +71,22 @@ def test_nothing_is_written_to_another_issue_with_the_number(
     assert held.state == LedgerState.GONE
     assert held.notice is not None
     assert held.notice.code == Reason.ISSUE_NUMBER_REUSED
+
+
+def test_an_issue_that_was_read_long_before_is_read_again_right_before_the_request(
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert bridge.forward(task_event()) == ["done"]
+    prepare = Sender.prepare
+
+    async def prepare_long(self: Sender) -> None:
+        await prepare(self)
+        give_number_away(stand_in)
+
+    monkeypatch.setattr(Sender, "prepare", prepare_long)
+    monkeypatch.setattr(gone, "RECOGNISED_S", 0.0)
+    assert bridge.forward(task_event(1, of_task=task(513))) == ["on_hold"]
+    assert entries(stand_in) == []
 
 
 @pytest.fixture

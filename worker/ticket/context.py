@@ -29,6 +29,7 @@ from shared.store.configuration.matching import Match
 from shared.store.configuration.templates import ActiveTemplate
 from shared.store.decisions import Decisions
 from shared.store.journal.trace import Step as TraceStep
+from shared.store.ledger.send_window import SendWindow
 from shared.store.transaction import Store, Transaction
 from shared.telemetry.logs import get_logger, log_fields
 from shared.tracker.answers import Answer
@@ -99,7 +100,7 @@ class TicketContext:
         moved: issue to its tracker project, if that is not the one that was loaded.
         answered: whether the tracker has given any clear answer.
         probes: whether all other tickets wait for the tracker's answer.
-        is_recognised: whether the ticket's existing issue was read in this pass, and is the one that it was.
+        recognised: for how long the ticket's existing issue counts as the one that it was when it was read last.
         is_outdated: whether the pass ended early because settings changed; a status may be due without an event.
         about: the log fields of the events, for each log line.
         began_at: when the ticket was loaded (monotonic seconds).
@@ -123,7 +124,7 @@ class TicketContext:
     moved: dict[int, int] = field(default_factory=dict)
     answered: bool = False
     probes: bool = False
-    is_recognised: bool = False
+    recognised: SendWindow | None = None
     is_outdated: bool = False
     about: Mapping[str, Any] = field(default_factory=dict)
     began_at: float = field(default_factory=time.monotonic)

@@ -96,16 +96,16 @@ async def create(
     link: Link | None = None
     created: Created | Waiting | None = None
     if attempt is None:
-        if creation.issue:
-            include = creation.read_with_issue
-            if replaced := await issue_replaced(ctx, creation.work, creation.issue, include):
-                return replaced, None
+        if replaced := await _replaced(creation):
+            return replaced, None
         await creation.sender.prepare()
         creation = await creation.prepared()
     started = time.monotonic()
     try:
         async with ctx.slot() if attempt is None else nullcontext():
             if attempt is None:
+                if replaced := await _replaced(creation):  # the slot may have taken long
+                    return replaced, None
                 claimed = await _claimed(creation, row, started)
                 if not isinstance(claimed, Attempt):
                     return claimed, None
@@ -123,6 +123,13 @@ async def create(
     if isinstance(created, Created) and _is_switch_ignored(created):
         await ctx.tracker.check_access()  # if the key has lost its rights, all tickets wait
     return created, after
+
+
+async def _replaced(creation: Creation) -> Waiting | None:
+    """Return the wait for a person's decision if the issue of a creation is another one now."""
+    if creation.issue is None:
+        return None
+    return await issue_replaced(creation.ctx, creation.work, creation.issue, creation.read_with_issue)
 
 
 async def _link_and_claim(

@@ -9,6 +9,7 @@ from typing import Any
 
 from shared.errors import TrackerRejected
 from shared.notices.kinds import Kind
+from shared.store.ledger.send_window import SendWindow
 from shared.store.tables.ledger import LedgerState
 from shared.store.transaction import Transaction
 from shared.tracker.lists import Params
@@ -21,6 +22,8 @@ from worker.ticket.search import see_notes
 
 ISSUE_MAY_BE_GONE = (404, 422)
 """The tracker's answers if the issue of a request no longer exists; they have other causes too."""
+RECOGNISED_S = 30.0
+"""For how many seconds an issue counts as recognised: a pass may wait long for a call, or with a suspended machine."""
 
 
 async def issue_replaced(
@@ -28,8 +31,8 @@ async def issue_replaced(
 ) -> Waiting | None:
     """Make sure, before anything is written to an existing issue, that its number still belongs to the ticket's issue.
 
-    A tracker that was restored gives numbers to new issues again. The issue is read once in a pass, and not at all if
-    the pass created or found it.
+    A tracker that was restored gives numbers to new issues again. The issue is read once in a pass, again if the pass
+    takes long, and not at all if the pass created or found it.
 
     Args:
         ctx: the ticket's context.
@@ -44,8 +47,11 @@ async def issue_replaced(
         TrackerError: if it cannot be read.
     """
     row, issue_id = work.issue_row, issue.tracker_id
-    if row is None or row.state != LedgerState.LINKED or row.tracker_id != issue_id or ctx.is_recognised:
+    if row is None or row.state != LedgerState.LINKED or row.tracker_id != issue_id:
         return None
+    if ctx.recognised and not ctx.recognised.is_over:
+        return None
+    recognised = SendWindow(RECOGNISED_S)
     # a tracker that refuses to write may still answer this
     tracker = replace(ctx.tracker, observe=partial(ctx.observe, is_proof=False))
     try:
@@ -61,7 +67,7 @@ async def issue_replaced(
     is_by_another = known.is_by_another(now) and not await _is_deleted(ctx, known.author_id)
     if known.is_of_another_time(now) or is_by_another:
         return await _hold(ctx, issue_id, there)
-    ctx.is_recognised = True
+    ctx.recognised = recognised
     see_notes(ctx, issue_id, there.get("journals"))
     if known.created_on is None:
         # a deleted author stays known: the doctor names what lost its author

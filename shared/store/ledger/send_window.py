@@ -24,11 +24,16 @@ class SendWindow:
     def __init__(self, seconds: float) -> None:
         self._ends = _now() + seconds
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the time has passed."""
+        return _now() >= self._ends
+
     def check(self) -> None:
         """Check, right before each request of a claim, that it may still send; also before repeats as the API user.
 
         Raises:
             LeaseExpired: if the lease has expired, so that nothing more may be sent for this claim.
         """
-        if _now() >= self._ends:
+        if self.is_over:
             raise LeaseExpired(Fault.LEASE_RAN_OUT())
