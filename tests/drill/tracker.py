@@ -21,8 +21,9 @@ MOVABLE = 10
 MALLORY, SUPPLANTS = 9, "Payroll of the board"
 """Somebody for whom deskbridge sends nothing, since an issue by the same person may be one that it has sent."""
 
-QUIET_S = 10.0
-"""How long no request may have been about an issue before its id is given away: none is then under way."""
+QUIET_S = 45.0
+"""How long no request may have been about an issue before its id is given away: then no request is under way, and no
+stopped worker has read the issue so lately that it would not read it again."""
 
 MOVED_TO = (4, "other")
 PATIENCE_S = 15.0
