@@ -48,6 +48,49 @@ def test_it_is_found_and_not_created_again(bridge: Bridge, stand_in: StandIn) ->
     assert [one["issue_id"] for one in stand_in.state()["time_entries"]] == [issue["id"]]
 
 
+def test_on_a_tracker_that_changes_texts_a_person_decides(bridge: Bridge, stand_in: StandIn) -> None:
+    stand_in.settings(edits_texts=True)
+    stand_in.fault("reset_after", method="POST", path="/issues.json", count=1)
+    (event_id,) = bridge.receive(task_event())
+    bridge.sync()
+    move(stand_in, ours(stand_in)[0]["id"], ELSEWHERE)
+    assert settle(bridge, event_id) == "on_hold"
+    assert len(ours(stand_in)) == 1
+
+
+def test_a_person_decides_if_it_was_reworded_too(bridge: Bridge, stand_in: StandIn) -> None:
+    stand_in.fault("reset_after", method="POST", path="/issues.json", count=1)
+    (event_id,) = bridge.receive(task_event())
+    bridge.sync()
+    changed = {"project_id": ELSEWHERE, "subject": "Other", "description": "words"}
+    ask(stand_in, "PUT", f"/issues/{ours(stand_in)[0]['id']}.json", {"issue": changed})
+    assert settle(bridge, event_id) == "on_hold"
+    assert len(ours(stand_in)) == 1
+
+
+def test_what_a_person_created_elsewhere_is_no_reason_to_wait(bridge: Bridge, stand_in: StandIn) -> None:
+    stand_in.fault("reset_before", method="POST", path="/issues.json", count=1)
+    (event_id,) = bridge.receive(task_event())
+    bridge.sync()
+    ask(stand_in, "POST", "/issues.json", {"issue": {"project_id": ELSEWHERE, "subject": "By hand"}})
+    assert settle(bridge, event_id) == "done"
+    assert len(ours(stand_in)) == 2
+
+
+def test_the_moved_issue_of_another_ticket_is_no_reason_to_wait(bridge: Bridge, stand_in: StandIn) -> None:
+    """Both answers are lost; only one creation had an effect, and its text tells whose."""
+    for number, fault in ((7, "reset_after"), (8, "reset_before")):
+        stand_in.fault(fault, method="POST", path="/issues.json", count=1)
+        bridge.receive(task_event(of_ticket=ticket(number, title=f"Printer {number}"), of_task=task(number)))
+        bridge.sync(number)
+    move(stand_in, ours(stand_in)[0]["id"], ELSEWHERE)
+    for number in (8, 7):
+        for _ in range(6):
+            bridge.hurry()
+            bridge.sync(number)
+    assert sorted(one["subject"] for one in ours(stand_in)) == ["Printer 7", "Printer 8"]
+
+
 def test_the_first_of_several_moves_tells_where_it_was_created(bridge: Bridge, stand_in: StandIn) -> None:
     stand_in.fault("reset_after", method="POST", path="/issues.json", count=1)
     (event_id,) = bridge.receive(task_event())

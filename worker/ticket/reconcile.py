@@ -28,7 +28,7 @@ from worker.ticket.match import (
     unheld,
 )
 from worker.ticket.retry import backoff, is_given_up, is_undecidable, round_delay
-from worker.ticket.search import look_up
+from worker.ticket.search import look_up, was_created_in
 
 # the tracker's clock may have been corrected since it dated the object that we look for (decision 6)
 CLOCK_MARGIN = timedelta(minutes=15)
@@ -65,18 +65,23 @@ async def _settle_alike(ctx: TicketContext, kind: Kind, row: LedgerRow, shared: 
     if ctx.config.in_doubt_policy == "hold":
         await _hold_all(ctx, alike, Reason.POLICY_IS_HOLD())
         return
-    sent = {_id(one): sent_essence(kind, one.body or {}, one.issue_id) for one in alike}
     try:
-        within = row.issue_id if kind.is_on_issue else row.tracker_project_id
-        since = min(_since(one) for one in alike)
-        tried = [sent_essence(kind, body, one.issue_id) for one in alike for body in one.earlier or ()]
-        listed, offset = await look_up(ctx, kind, within, since, [*sent.values(), *tried])
-        before = {
-            _id(one): await _of_earlier(ctx, kind, one, within, listed, since) for one in alike if one.earlier
-        }
+        await _look(ctx, kind, row, shared, moment, alike)
     except (OutcomeUnknown, TrackerRejected) as failure:
         await _another_round(ctx, alike, failure)
-        return
+
+
+async def _look(
+    ctx: TicketContext, kind: Kind, row: LedgerRow, shared: str, moment: datetime, alike: list[LedgerRow]
+) -> None:
+    sent = {_id(one): sent_essence(kind, one.body or {}, one.issue_id) for one in alike}
+    within = row.issue_id if kind.is_on_issue else row.tracker_project_id
+    since = min(_since(one) for one in alike)
+    tried = [sent_essence(kind, body, one.issue_id) for one in alike for body in one.earlier or ()]
+    listed, offset = await look_up(ctx, kind, within, since, [*sent.values(), *tried], moved=True)
+    before = {
+        _id(one): await _of_earlier(ctx, kind, one, within, listed, since) for one in alike if one.earlier
+    }
 
     def read_others(tx: Transaction) -> tuple[set[int], list[LedgerRow], list[LedgerRow], Times]:
         ledger = tx.ledger(kind)
@@ -90,12 +95,24 @@ async def _settle_alike(ctx: TicketContext, kind: Kind, row: LedgerRow, shared: 
         await _wait_for(ctx, alike, others)
         return
     doubts = [_doubt(ctx, one, offset, times) for one in alike]
-    odd = of_no_row(unheld(kind, listed, held), unlinked)
+    created = [await _as_created(ctx, one, within, doubts) for one in unheld(kind, listed, held)]
+    odd = of_no_row([one for one in created if one], unlinked)
     verdict = resolve(doubts, found, before, odd)
     if verdict.other_text and (busy := _claimed_for(ctx, verdict, unlinked, offset, times)):
         await _wait_for(ctx, alike, busy)
         return
     await _apply(ctx, alike, verdict)
+
+
+async def _as_created(
+    ctx: TicketContext, one: Candidate, within: int | None, doubts: Sequence[Doubt]
+) -> Candidate | None:
+    """Return an object at the place at which it was created; None if that is another one, or if it is not wanted."""
+    if one.essence is None or one.essence.place == within:
+        return one
+    here = replace(one, essence=replace(one.essence, place=within))
+    is_wanted = any(fits_but_for_text(doubt, here) for doubt in doubts)
+    return here if is_wanted and await was_created_in(ctx, one.tracker_id, within) else None
 
 
 def _doubt(ctx: TicketContext, row: LedgerRow, offset: timedelta, times: Times) -> Doubt:

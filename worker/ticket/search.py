@@ -27,6 +27,7 @@ async def look_up(
     sent: Collection[Essence],
     *,
     most_pages: int = MOST_PAGES,
+    moved: bool = False,
 ) -> tuple[list[Listed], timedelta]:
     """Return every object that may be the wanted one, and by how much at least the tracker's clock is ahead of ours.
 
@@ -41,6 +42,7 @@ async def look_up(
         since: objects that were created earlier are not wanted (database clock).
         sent: the essence of each creation that may be found.
         most_pages: the number of pages after which the search is given up.
+        moved: also return issues with other texts that are in other projects now.
 
     Raises:
         OutcomeUnknown: if the list became shorter while it was read, or is too long.
@@ -59,7 +61,8 @@ async def look_up(
         kind.path, kind.list_name, _filter(kind, within), enough=is_past, most_pages=most_pages
     )
     if kind is Kind.TICKET:
-        listed = [row for one in listed if (row := await _as_created(ctx, one, within, sent))]
+        created = [await _as_created(ctx, one, within, sent) or (one if moved else None) for one in listed]
+        listed = [one for one in created if one]
     return listed, offset or timedelta(0)
 
 
@@ -87,10 +90,10 @@ async def _as_created(
     here, issue_id = replace(essence, place=within), row.get("id")
     if not is_id(issue_id) or not any(here.meets(one) for one in sent):
         return None
-    return {**row, "project": {"id": within}} if await _was_created_in(ctx, issue_id, within) else None
+    return {**row, "project": {"id": within}} if await was_created_in(ctx, issue_id, within) else None
 
 
-async def _was_created_in(ctx: TicketContext, issue_id: int, within: int | None) -> bool:
+async def was_created_in(ctx: TicketContext, issue_id: int, within: int | None) -> bool:
     """Return whether an issue was created in a tracker project, according to the first move in its journals."""
     journals, _ = await _with_issue(ctx, issue_id, "journals")
     changes = [change for journal in journals for change in _dicts(journal.get("details"))]
