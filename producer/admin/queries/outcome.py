@@ -18,13 +18,14 @@ class IssueOutcome(Answer):
 
 
 class TaskOutcome(Reasoned):
-    """The result of a ticket task."""
+    """The result of a ticket task; `has_wrong_author`: its time is logged under another user than intended."""
 
     id: int
     state: str
     hours: float
     time_entry_id: int | None
     reason: str | None
+    has_wrong_author: bool
 
 
 class NoteOutcome(Reasoned):

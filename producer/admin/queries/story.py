@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
@@ -19,7 +19,7 @@ from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event
 from shared.events.place import place_of
 from shared.events.snapshots import document_in
-from shared.notices.kinds import ADDITIONS, Kind
+from shared.notices.kinds import ADDITIONS, Kind, RowId
 from shared.notices.language import said
 from shared.notices.notice import Notice, notice_json
 from shared.notices.reasons import Reason
@@ -54,13 +54,14 @@ class IssueOfTicket(Reasoned):
 
 
 class TicketTask(Reasoned):
-    """A ticket task and its time entry."""
+    """A ticket task and its time entry; `has_wrong_author`: the time entry has another author than intended."""
 
     task_id: int
     state: str
     time_entry_id: int | None
     hours: float
     reason: str | None
+    has_wrong_author: bool = False
 
 
 class TicketNote(Reasoned):
@@ -197,14 +198,14 @@ def trace_ticket(store: Store, ticket_id: int, redis: Redis | None = None) -> Ti
         state, noted = tx.statuses.get(ticket_id), tx.trace.of_ticket(ticket_id)
         if not (rows or issue_row or time_rows or state or noted):
             raise NotFound(Refusal.TICKET_UNKNOWN(ticket_id=ticket_id))
-        link, has_wrong_author = _link(tx, issue_row), tx.misattributed.has_any(ticket_id)
+        link, misattributed = _link(tx, issue_row), tx.misattributed.of_ticket(ticket_id)
     additions = _additions(addition_rows, [(row, one) for row, one in events if isinstance(one, Event)])
     happened = [Step.of(step.at, step.notice, step.call) for step in noted]
     arrived = [_arrival(row, event, config) for row, event in events]
     return TicketTrace(
         ticket_id,
         link,
-        _tasks(time_rows, [(row, event) for row, event in events if isinstance(event, Event)]),
+        _tasks(time_rows, [(row, event) for row, event in events if isinstance(event, Event)], misattributed),
         sorted([*arrived, *happened], key=lambda one: one.at),
         state,
         [row for row in rows if row.state in UNFINISHED],
@@ -213,7 +214,7 @@ def trace_ticket(store: Store, ticket_id: int, redis: Redis | None = None) -> Ti
         [_note(*one) for one in additions if one[0] is not Kind.DOCUMENT],
         [_document(*one) for one in additions if one[0] is Kind.DOCUMENT],
         obstacle(redis) if redis is not None and any(map(is_silent, rows)) else None,
-        has_wrong_author,
+        bool(misattributed),
     )
 
 
@@ -234,7 +235,11 @@ def _link(tx: Transaction, row: LedgerRow | None) -> IssueOfTicket | None:
     )
 
 
-def _tasks(time_rows: Sequence[LedgerRow], events: Sequence[tuple[JournalEvent, Event]]) -> list[TicketTask]:
+def _tasks(
+    time_rows: Sequence[LedgerRow],
+    events: Sequence[tuple[JournalEvent, Event]],
+    misattributed: Collection[RowId],
+) -> list[TicketTask]:
     """Return the ticket's tasks by id, each with the state of its ledger row, else of an open or the newest event."""
     by_task: dict[int, list[tuple[JournalEvent, Event]]] = defaultdict(list)
     for row, event in sorted(events, key=lambda one: (one[0].occurred_at, one[0].sequence, one[0].id)):
@@ -245,7 +250,9 @@ def _tasks(time_rows: Sequence[LedgerRow], events: Sequence[tuple[JournalEvent, 
     for task_id in sorted(by_task.keys() | begun.keys()):
         seconds = by_task[task_id][-1][1].task.actiontime if by_task[task_id] else 0  # type: ignore[union-attr]
         if task_id in begun:
-            standings.append(_begun(begun[task_id], seconds))
+            is_wrong = (Kind.TICKET_TASK, task_id) in misattributed
+            standing = _begun(begun[task_id], seconds)
+            standings.append(standing.model_copy(update={"has_wrong_author": is_wrong}))
         else:
             told = [row for row, _ in by_task[task_id]]
             row = next((one for one in reversed(told) if one.state in UNFINISHED), told[-1])

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, delete, func, or_, select, tuple_
 from sqlalchemy.orm import Session
 
-from shared.notices.kinds import ATTRIBUTED, Kind
+from shared.notices.kinds import ATTRIBUTED, Kind, RowId
 from shared.notices.notice import Notice
 from shared.store.tables.explained import reason_columns
 from shared.store.tables.ledger import (
@@ -75,10 +75,11 @@ class MisattributedObjects:
         newest_first = statement.order_by(*(one.desc() for one in place)).limit(limit)
         return [(one, author_id) for one, author_id in self._session.execute(newest_first)]
 
-    def has_any(self, ticket_id: int) -> bool:
-        """Return whether a ticket has an entry whose object is still linked."""
-        found = wrong_authors().where(Misattributed.ticket_id == ticket_id).limit(1)
-        return self._session.scalar(found) is not None
+    def of_ticket(self, ticket_id: int) -> set[RowId]:
+        """Return the ledger rows of a ticket whose objects have the wrong author and are still linked."""
+        found = wrong_authors().with_only_columns(Misattributed.kind, Misattributed.key)
+        rows = self._session.execute(found.where(Misattributed.ticket_id == ticket_id))
+        return {(Kind(kind), key) for kind, key in rows}
 
     def count(self) -> int:
         """Return the number of entries whose objects are still linked."""

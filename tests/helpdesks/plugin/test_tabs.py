@@ -103,6 +103,13 @@ def test_the_tab_shows_the_issue_and_what_became_of_each_task(play: Play, script
     assert headers["accept-language"] == "en-GB"
 
 
+def test_the_tab_says_that_time_is_logged_under_another_user(play: Play, scripted: Scripted) -> None:
+    tasks = {**KNOWN, "tasks": [task_of(512, has_wrong_author=True), task_of(513, has_wrong_author=False)]}
+    shown = outcome(play, scripted, (200, tasks), add_task(), add_task(513))
+    assert [one["is_logged"] for one in shown["tasks"]] == [False, True]
+    assert "under another user" in shown["tasks"][0]["sentence"]
+
+
 def test_a_task_that_the_one_who_looks_may_not_see_is_left_out(play: Play, scripted: Scripted) -> None:
     tasks = {**KNOWN, "tasks": [task_of(512), task_of(513)]}
     shown = outcome(play, scripted, (200, tasks), add_task(is_private=1), add_task(513))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin.queries.outcome import ticket_outcome
 from producer.admin.records.rights import Right
 from tests.integration.console.conftest import ComeIn, Console
 from tests.integration.console.pages import Visitor
@@ -59,6 +61,25 @@ def test_the_page_counts_each_persons_issues_and_hours(visitor: Visitor, strange
     assert "other@example.test" in only
     assert "stranger@example.test" not in only
     assert only.count("GLPI user 98 (other@example.test) has no mapping") == 1
+
+
+def test_a_ticket_says_which_of_its_time_entries_are_under_another_user(
+    visitor: Visitor, bridge: Bridge
+) -> None:
+    bridge.forward(task_event(of_task=task(512)))
+    bridge.forward(task_event(1, of_task=task(604, user=OTHER)))
+    page = visitor.open("/console/tickets/4711")
+    assert "In Redmine, under another user" in page
+    assert page.count(", under another user") == 2, "the headline, and the entry of the other person"
+    shown = ticket_outcome(bridge.store, 4711)
+    assert [(one.id, one.has_wrong_author) for one in shown.tasks] == [(512, False), (604, True)]
+
+
+def test_the_title_of_a_ticket_s_page_has_no_markup(visitor: Visitor, bridge: Bridge) -> None:
+    bridge.forward(task_event())
+    visitor.open("/console/tickets/4711")
+    (title,) = re.findall(r"<title>(.*?)</title>", visitor.page, re.DOTALL)
+    assert title == "Ticket #4711: Printer 4711 on fire · deskbridge"
 
 
 def test_a_person_who_is_mapped_there_gets_all_their_time_entries_and_no_one_elses(

@@ -111,13 +111,16 @@ final class TicketTab extends CommonGLPI
         if ($exists && !$task->canViewItem()) {
             return null;
         }
+        $is_other = $known['has_wrong_author'] ?? false; // an older deskbridge does not report it
         return [
             'id'        => (int) $known['id'],
             'date'      => $exists ? $task->fields['begin'] ?? $task->fields['date'] : null,
             'text'      => $exists ? self::plain($task->fields['content']) : '',
             'hours'     => (float) $known['hours'],
-            'is_logged' => $known['time_entry_id'] !== null && $known['state'] === 'linked',
-            'sentence'  => self::sentence($known),
+            'is_logged' => $known['time_entry_id'] !== null && $known['state'] === 'linked' && !$is_other,
+            'sentence'  => $is_other
+                ? __('The time is logged, but under another user in Redmine. An administrator can correct that.', 'deskbridge')
+                : self::sentence($known),
         ];
     }
 
