@@ -301,8 +301,9 @@ class GlpiLookup:
             "copied_from_ticket": row.get("source_item_id") or None,
         }
 
-    def _person(self, user: Mapping[str, Any] | None) -> dict[str, Any] | None:
-        return {"id": user["id"], "email": self.email_of(user["id"])} if user and user.get("id") else None
+    def _person(self, user: dict[str, Any] | None) -> dict[str, Any] | None:
+        known = user if user and user.get("id") else None
+        return known and {"id": known["id"], "email": self.email_of(known["id"]), "name": known.get("name")}
 
     def _changed_tickets(self, since: str) -> Iterator[dict[str, Any]]:
         """Yield the changed tickets, paged by id and not by position, because tickets change while they are read."""

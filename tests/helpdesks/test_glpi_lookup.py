@@ -139,7 +139,7 @@ def test_a_changed_task_names_its_technician(lookup: GlpiLookup, api: GlpiApi) -
     api.task(2, 20, NOON, user=8, user_tech={"id": 7, "name": "anna"})
     api.task(2, 21, NOON, user_tech=None)
     _, planned, other = lookup.changed_since(datetime(2026, 11, 21, 9, tzinfo=UTC))
-    assert planned.event["task"]["technician"] == {"id": 7, "email": "anna@example.org"}
+    assert planned.event["task"]["technician"] == {"id": 7, "email": "anna@example.org", "name": "anna"}
     assert other.event["task"]["technician"] is None
 
 
