@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from threading import Lock
 from typing import NamedTuple
 
@@ -16,6 +19,8 @@ LONG_S = 1.0
 """A report that took less time is not kept."""
 
 MOST_KEPT = 12
+READERS = 2
+"""Reports that are made at the same time, in threads of their own, so that no other page waits for them."""
 
 
 class KeptReport(NamedTuple):
@@ -42,19 +47,35 @@ class KeptHours:
         self._services = services
         self._kept: dict[str, tuple[float, KeptReport]] = {}
         self._making: defaultdict[str, Lock] = defaultdict(Lock)  # by the month without its year
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="hours")
+        self._latest: dict[tuple[str, float], asyncio.Future[KeptReport]] = {}
 
-    def of(self, month: str, seconds: float, *, again: bool = False) -> KeptReport:
+    async def look(self, month: str, seconds: float, *, again: bool = False) -> KeptReport:
+        """Return the report of a month, without a thread of the other pages: `of` makes it in one of the readers."""
+        key = (month, seconds)
+        latest = self._latest.get(key)
+        if latest is None or again:
+            make = partial(self.of, month, seconds, again=again, asked=time.monotonic())
+            latest = asyncio.get_running_loop().run_in_executor(self._readers, make)
+            self._latest[key] = latest
+            latest.add_done_callback(lambda _: self._latest.pop(key, None))
+        return await asyncio.shield(latest)
+
+    def of(
+        self, month: str, seconds: float, *, again: bool = False, asked: float | None = None
+    ) -> KeptReport:
         """Return the report of a month.
 
         Args:
             month: such as `2026-11`.
             seconds: time limit for reading Redmine.
             again: whether to ignore a report that was kept before this call.
+            asked: time of this call, if it had to wait.
 
         Raises:
             ValueError: if `month` is no month.
         """
-        asked = time.monotonic()
+        asked = time.monotonic() if asked is None else asked
         with self._making[month[-2:]]:
             until, kept = self._kept.get(month, (0.0, None))
             # a report that was begun after this call is new enough in any case

@@ -6,11 +6,14 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import Query, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from producer.admin.configuration import configuration
 from producer.admin.queries.hours import WORDS, differences_csv, hours_csv
+from producer.admin.queries.kept_hours import KeptReport
 from producer.admin.queries.redmine_hours import READ_S, month_of
+from producer.admin.services import Services
 from producer.console.auth.answers import WithServices
 from producer.console.pages.parts import download, page_router, show
 from producer.console.rendering.addresses import address
@@ -27,16 +30,21 @@ Month = Annotated[str, Query(max_length=10)]
 
 
 @router.get("/hours")
-def hours(request: Request, services: WithServices, month: Month = "", anew: str = "") -> Response:
+async def hours(request: Request, services: WithServices, month: Month = "", anew: str = "") -> Response:
     """Show the hours of a month by person, and where they differ."""
     wanted = _month(month)
-    report, made_at, _ = request.app.state.hours.of(wanted, SOON_S, again=bool(anew))
+    kept = await request.app.state.hours.look(wanted, SOON_S, again=bool(anew))
+    return await run_in_threadpool(_page, request, services, wanted, kept)
+
+
+def _page(request: Request, services: Services, wanted: str, kept: KeptReport) -> Response:
+    report = kept.report
     return show(
         request,
         "hours",
         month=wanted,
         report=report,
-        made_at=made_at,
+        made_at=kept.made_at,
         differences=report.differences[:SHOWN],
         why_words=WORDS,
         base_url=configuration.current(services.store).base_url,
@@ -46,10 +54,10 @@ def hours(request: Request, services: WithServices, month: Month = "", anew: str
 
 
 @router.get("/hours.csv")
-def export(request: Request, month: Month = "", tasks: str = "") -> Response:
+async def export(request: Request, month: Month = "", tasks: str = "") -> Response:
     """Return the hours of a month as CSV: by person, or the ticket tasks whose hours differ."""
     wanted = _month(month)
-    report = request.app.state.hours.of(wanted, READ_S).report
+    report = (await request.app.state.hours.look(wanted, READ_S)).report
     lines = differences_csv(report) if tasks else hours_csv(report)
     return download(lines, f"deskbridge-hours-{wanted}{'-tasks' if tasks else ''}.csv")
 

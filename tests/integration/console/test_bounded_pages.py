@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import requests
 
 from producer.admin.queries import events, kept_hours, searching
 from producer.admin.queries.events import event_page
@@ -15,9 +18,10 @@ from producer.admin.records.rights import Right
 from producer.admin.services import Services
 from shared.notices.reasons import Reason
 from shared.store.tables.journal import EventState
-from tests.integration.console.conftest import ComeIn
+from tests.integration.console.conftest import ComeIn, Console
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
+from tests.support.waiting import until
 
 CLAIRE = {"id": 21, "email": "claire@example.test", "name": "Claire Martin"}
 HUGO = {"id": 22, "email": "hugo@example.test", "name": "Hugo Petit"}
@@ -131,6 +135,7 @@ def test_words_are_searched_in_the_newest_tickets_and_in_all_if_a_person_wants_t
     assert "Printer 1 on fire" in shown
 
 
+@pytest.mark.promise("SEC-92")
 class TestHoursThatTakeLong:
     """A slow report of hours is kept until a person asks for a new one."""
 
@@ -181,6 +186,41 @@ class TestHoursThatTakeLong:
         kept.of("2026-11", 60.0)
         kept.of("2026-11", 20.0)
         assert made == ["2026-11", "2026-11"]
+
+    def test_forty_five_loads_keep_no_other_page_waiting_and_make_few_reports(
+        self, made: list[str], console: Console, come_in: ComeIn, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(kept_hours, "LONG_S", 0.0)
+        may_go_on, make = threading.Event(), vars(kept_hours)["hours_of"]
+
+        def slowly(services: Services, month: str, seconds: float) -> HoursReport:
+            report: HoursReport = make(services, month, seconds)
+            assert may_go_on.wait(90)
+            return report
+
+        monkeypatch.setattr(kept_hours, "hours_of", slowly)
+        visitor = come_in(Right.VIEWER)
+        pages = (
+            "/console/hours?month=2026-11",
+            "/console/hours?month=2026-10&anew=yes",
+            "/console/hours.csv?month=2026-09",
+        )
+
+        def load(number: int) -> int:
+            if number % 4 == 3:
+                return console.ask("GET", "/api/hours?month=2026-08").status_code
+            with requests.Session() as session:
+                session.cookies.update(visitor.http.cookies)
+                return session.get(console.base_url + pages[number % 4], timeout=90).status_code
+
+        with ThreadPoolExecutor(45) as at_once:
+            loads = [at_once.submit(load, number) for number in range(45)]
+            until(lambda: len(made) == kept_hours.READERS, "reports are made")
+            assert "Audit log" in visitor.open("/console/changes")
+            assert not any(one.done() for one in loads)
+            may_go_on.set()
+            assert {one.result(90) for one in loads} == {200}
+        assert len(made) <= 8, "one or two for each month"
 
     def test_one_that_was_quick_is_made_anew(self, made: list[str], come_in: ComeIn) -> None:
         visitor = come_in(Right.VIEWER)
