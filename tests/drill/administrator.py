@@ -39,7 +39,8 @@ FIELDS = {Operation.ISSUE_CREATE: "description", Operation.TIME_ENTRY_CREATE: "c
 OTHERWISE = {1: 1, 2: 2, 5: 5}
 AGAIN_S = 1.0
 OTHER_TEXT = "with another text"
-TEXT_OF = {Kind.TICKET: "description", Kind.TICKET_TASK: "comments"}
+TEXTS_OF = {Kind.TICKET: ("subject", "description"), Kind.TICKET_TASK: ("comments",)}
+Texts = tuple[str | None, ...]
 Later = Callable[[float, Callable[[], None]], None]
 
 
@@ -90,11 +91,15 @@ class Administrator:
             return 0
         state = self._stand_in.state()
         journals = [one for row in state["issues"] for one in row["journals"]]
-        notes: dict[int, str | None] = {one["id"]: as_sent(one["notes"]) for one in journals if one["notes"]}
+        notes: dict[int, Texts | None] = {
+            one["id"]: (as_sent(one["notes"]),) for one in journals if one["notes"]
+        }
         files = [row for row in state["attachments"] if row["issue_id"] is not None]
-        known: dict[Kind, dict[int, str | None]] = {
-            Kind.TICKET: {row["id"]: as_sent(row["description"]) for row in state["issues"]},
-            Kind.TICKET_TASK: {row["id"]: as_sent(row["comments"]) for row in state["time_entries"]},
+        known: dict[Kind, dict[int, Texts | None]] = {
+            Kind.TICKET: {
+                row["id"]: (row["subject"], as_sent(row["description"])) for row in state["issues"]
+            },
+            Kind.TICKET_TASK: {row["id"]: (as_sent(row["comments"]),) for row in state["time_entries"]},
             **dict.fromkeys(ADDITIONS, notes),
             Kind.DOCUMENT: {row["id"]: None for row in files},
         }
@@ -156,8 +161,12 @@ class Administrator:
         return self._templates.create(operation, WHO, json.dumps(body), WHO).id
 
 
-def _is_its_own(kind: Kind, row: LedgerRow, text: str | None) -> bool:
-    """Return whether an attempt of a row sent this text; None: the object has none."""
-    bodies = [body for body in (row.body, *(row.earlier or ())) if body]
-    sent = [next(iter(body.values())).get(TEXT_OF.get(kind, "notes")) for body in bodies]
-    return text is None or normalised(text) in [normalised(str(one or "")) for one in sent]
+def _is_its_own(kind: Kind, row: LedgerRow, texts: Texts | None) -> bool:
+    """Return whether an attempt of a row sent these texts; None: the object has none."""
+    bodies = [next(iter(body.values())) for body in (row.body, *(row.earlier or ())) if body]
+    sent = [tuple(body.get(name) for name in TEXTS_OF.get(kind, ("notes",))) for body in bodies]
+    return texts is None or _normalised(texts) in map(_normalised, sent)
+
+
+def _normalised(texts: Texts) -> tuple[str, ...]:
+    return tuple(normalised(str(text or "")) for text in texts)
