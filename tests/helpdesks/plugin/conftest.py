@@ -9,7 +9,7 @@ import socket
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -183,11 +183,13 @@ class Scripted:
     Attributes:
         answers: status and body of the next answers; the last one is repeated.
         received: body, or path, and lower-case headers of each request.
+        read: the number of answers that were read to their end.
     """
 
     def __init__(self) -> None:
         self.answers: list[tuple[int, str]] = [(202, "{}")]
         self.received: list[tuple[Any, dict[str, str]]] = []
+        self.read = 0
         scripted = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -207,7 +209,9 @@ class Scripted:
                 status, text = scripted.answers.pop(0) if more else scripted.answers[0]
                 self.send_response(status)
                 self.end_headers()
-                self.wfile.write(text.encode())
+                with suppress(ConnectionError):
+                    self.wfile.write(text.encode())
+                    scripted.read += 1
 
             def log_message(self, format: str, *args: Any) -> None:
                 pass

@@ -219,3 +219,14 @@ def test_a_save_goes_on_and_the_fault_is_logged_when_the_spool_cannot_be_written
     _, saved, logged = play(broken, add_task(), LOGGED)
     assert saved is None
     assert logged == ["the table is full"]
+
+
+@pytest.mark.promise("SEC-93")
+def test_an_answer_that_is_too_long_is_cut_off_and_its_status_counts(play: Play, scripted: Scripted) -> None:
+    scripted.answers = [(202, "x" * 50_000_000)]
+    *_, rows = play(address_of(scripted), add_task(), SEND, ROWS)
+    assert (rows, len(scripted.received), scripted.read) == ([], 1, 0)
+    scripted.answers = [(500, "x" * 50_000_000)]
+    *_, (row,) = play(address_of(scripted), add_task(), SEND, ROWS)
+    assert "HTTP 500: xxx" in row["answer"]
+    assert scripted.read == 0
