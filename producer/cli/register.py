@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from importlib import import_module
 from pkgutil import iter_modules
@@ -173,21 +173,31 @@ def _fits(value: int | list[int] | None) -> int | list[int] | None:
 
 
 def moment_option(help: str) -> Any:
-    """Return an option that is a time with its zone, for `zoned`."""
+    """Return an option that is a day, or a time with its zone, for `zoned`."""
     return typer.Option(metavar="TIME", help=help, show_default=False)
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
-def zoned(text: str | None, option: str = "--since") -> datetime | None:
-    """Return a time option in UTC; refuse one without a time zone."""
+LENGTH_OF_DAY = len("2026-11-20")
+
+
+def zoned(text: str | None, option: str = "--since", *, is_exact: bool = False) -> datetime | None:
+    """Return a time option in UTC.
+
+    A day is a day of UTC: `--until` includes it. A time without a time zone is refused, and a day too if `is_exact`.
+    """
     if text is None:
         return None
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise WrongUsage(f"{option} {text} is not a time: write it as 2026-11-20T03:00:00Z") from None
+    is_day = len(text) <= LENGTH_OF_DAY
+    if is_day and not is_exact:
+        return moment.replace(tzinfo=UTC) + timedelta(days=1 if option == "--until" else 0)
     if moment.tzinfo is None:
-        raise WrongUsage(f"{option} {text} has no time zone: write {text}Z or {text}+01:00")
+        time = f"{text}T00:00" if is_day else text
+        raise WrongUsage(f"{option} {text} has no time zone: write {time}Z or {time}+01:00")
     return moment.astimezone(UTC)

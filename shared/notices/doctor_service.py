@@ -160,6 +160,14 @@ class ServiceFinding(Code):
         why=NO_EVICTION,
         article="KB-SERVICE-003",
     )
+    REDIS_KEEPS_NOTHING = Message(
+        "redis_keeps_nothing",
+        "appendonly is no, so a restart of Redis loses the queue and what shows that a database was restored",
+        why=(
+            "run `CONFIG SET appendonly yes` in Redis, then set `appendonly yes` in redis.conf; no restart is needed"
+        ),
+        article="KB-SERVICE-003",
+    )
     ALONE_IN_REDIS = Message(
         "alone_in_redis", "{installation}, the only one in its Redis database", article="KB-SERVICE-003"
     )

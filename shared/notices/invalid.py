@@ -158,7 +158,10 @@ class Invalid(Code, article=WRONG_ASKED):
     ISSUER_EXPECTED = Message(
         "issuer_expected", "OIDC_ISSUER must be an https URL (http only on this machine)"
     )
-    SETTINGS_INCOMPLETE = Message("settings_incomplete", "{setting} requires {missing}")
+    SETTINGS_INCOMPLETE = Message(
+        "settings_incomplete",
+        "{setting} requires {missing}: set it, or fill the file that it is read from",
+    )
 
 
 class Unimported(Code, article=WRONG_ASKED):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
 
 from deploy.embedded.redis import RedisServer
 from producer.admin.doctor.examination import examine
-from producer.admin.doctor.finding import Status
+from producer.admin.doctor.finding import CheckResult, Status
 from producer.admin.doctor.installation import Installation
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
@@ -89,13 +90,8 @@ def refusing_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisS
 def test_the_doctor_repeats_what_redis_says_and_names_the_step(
     bridge: Bridge, refusing_server: RedisServer, kind: type[Refusing], code: Code, words: str, step: str
 ) -> None:
-    settings = bridge.settings.model_copy(update={"redis_url": SecretStr(refusing_server.url)})
-    vault = Vault(settings.secret_keys)
-    connect = Connector(bridge.store, vault).connect
     with kind(refusing_server).in_force():
-        redis = make_redis(settings, Whose(bridge.store.database))
-        found = list(examine(Installation(settings, bridge.store, redis, vault, connect, lambda: True)))
-        redis.close()
+        found = examined(bridge, refusing_server)
     (of_redis,) = [one for one in found if one.check == "redis"]
     assert of_redis.status is Status.FAILURE
     assert of_redis.found.code == code
@@ -105,3 +101,24 @@ def test_the_doctor_repeats_what_redis_says_and_names_the_step(
     assert not codes & {ServiceFinding.NO_WORKER, ServiceFinding.NO_BEAT}, (
         "no process can leave a sign of life in it"
     )
+
+
+def test_the_doctor_warns_of_a_redis_that_loses_its_data_when_it_restarts(
+    bridge: Bridge, tmp_path: Path
+) -> None:
+    with RedisServer(tmp_path, appendonly=False) as server:
+        found = examined(bridge, server)
+    (of_redis,) = [one for one in found if one.check == "redis"]
+    assert of_redis.status is Status.WARNING
+    assert of_redis.found.code == ServiceFinding.REDIS_KEEPS_NOTHING
+
+
+def examined(bridge: Bridge, server: RedisServer) -> list[CheckResult]:
+    """Return what the doctor finds with a Redis."""
+    settings = bridge.settings.model_copy(update={"redis_url": SecretStr(server.url)})
+    vault = Vault(settings.secret_keys)
+    connect = Connector(bridge.store, vault).connect
+    redis = make_redis(settings, Whose(bridge.store.database))
+    found = list(examine(Installation(settings, bridge.store, redis, vault, connect, lambda: True)))
+    redis.close()
+    return found

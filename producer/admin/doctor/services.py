@@ -103,6 +103,7 @@ def redis(installation: Installation) -> Iterator[CheckResult]:
     try:
         health.write(installation.redis)
         lost, policy = list(evictions(installation)), policy_of(installation.redis)
+        keeps_data = health.keeps_data(installation.redis)
     except RedisError as error:
         yield failure("redis", health.why_not_written(installation.redis, error))
         return
@@ -110,6 +111,8 @@ def redis(installation: Installation) -> Iterator[CheckResult]:
         yield from lost
     elif policy not in (None, KEEPS_ALL):
         yield warning("redis", ServiceFinding.REDIS_MAY_EVICT(policy=policy))
+    elif not keeps_data:
+        yield warning("redis", ServiceFinding.REDIS_KEEPS_NOTHING())
     else:
         yield ok("redis", ServiceFinding.REDIS_ANSWERS())
 

@@ -57,6 +57,14 @@ def write(redis: Redis) -> None:
     redis.set(CHECKED, "1", ex=CHECKED_S)
 
 
+def keeps_data(redis: Redis) -> bool:
+    """Return whether Redis has its data again after a crash; a server that does not say is believed."""
+    try:
+        return bool(redis.info("persistence").get("aof_enabled", True))
+    except ResponseError:
+        return True
+
+
 def words(error: RedisError) -> str:
     """Return Redis's own words; the client removes the first word if that has an exception class of its own."""
     first, told = getattr(error, "status_code", None), str(error)

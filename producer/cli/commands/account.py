@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from producer.admin.presenters.moments import when
-from producer.cli.output import count, print_json, say, table
+from producer.cli.output import count, print_json, say, table, warn
 from producer.cli.register import ACCOUNT, Json, command
 from producer.cli.services import open_services, settings
 from shared.notices.access import AccessRefusal
@@ -113,7 +113,12 @@ def link(name: Name) -> None:
     """
     with open_services() as services:
         code = services.accounts.link_for(name)
-    say(f"{settings().console_url or DEFAULT_URL}/console/sign-in?code={code}")
+    address = settings().console_url
+    say(f"{address or DEFAULT_URL}/console/sign-in?code={code}")
+    if not address:
+        warn(
+            "DESKBRIDGE_CONSOLE_URL is not set: change address and port if the console does not listen there"
+        )
 
 
 @command(

@@ -33,7 +33,9 @@ def list_changes(
             "accounts, sessions.",
         ),
     ] = "",
-    since: Annotated[str | None, moment_option("Only changes since this time, with time zone.")] = None,
+    since: Annotated[
+        str | None, moment_option("Only changes since this day of UTC, or time with time zone.")
+    ] = None,
     limit: Annotated[
         int, typer.Option(metavar="N", min=1, max=1_000_000, help="Maximum number of changes to show.")
     ] = 100,

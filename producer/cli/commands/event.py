@@ -62,8 +62,12 @@ def list_events(
         Last | None,
         typer.Option(help="Only events received in the last hour, day or week.", show_default=False),
     ] = None,
-    since: Annotated[str | None, moment_option("Only events since this time, with time zone.")] = None,
-    until: Annotated[str | None, moment_option("Only events until this time, with time zone.")] = None,
+    since: Annotated[
+        str | None, moment_option("Only events since this day of UTC, or time with time zone.")
+    ] = None,
+    until: Annotated[
+        str | None, moment_option("Only events until this day of UTC, or time with time zone.")
+    ] = None,
     limit: Annotated[
         int, typer.Option(metavar="N", min=1, max=1_000_000, help="Maximum number of events to show.")
     ] = 100,

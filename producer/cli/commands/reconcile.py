@@ -31,7 +31,7 @@ def reconcile(
     since: Annotated[
         str | None,
         moment_option(
-            "Compare changes since this time, with time zone. Default: one day before the last run."
+            "Compare changes since this day of UTC, or time with time zone. Default: one day before the last run."
         ),
     ] = None,
     hours_since: Day = None,

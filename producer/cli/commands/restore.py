@@ -35,7 +35,7 @@ def begin(since: Since = None, as_json: Json = False) -> None:
     """
     from producer.admin.backfill import recovery
 
-    moment = zoned(since)
+    moment = zoned(since, is_exact=True)
     with open_services() as services:
         seconds = recovery.seconds_since_worker(services.redis)
         found = recovery.begin(services.store, services.settings.retention_days, moment)

@@ -34,3 +34,14 @@ def test_a_token_of_nobody_s_account_is_not_made(shell: Shell) -> None:
     refused = shell.type("account", "token", "scripts", "--owner", "nobody")
     assert refused.exit_code == 1
     assert shell.ask("account", "tokens") == []
+
+
+def test_a_sign_in_link_says_that_it_guesses_the_console_s_address(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell.do("account", "add", "hugo", "--no-password")
+    assert "CONSOLE_URL is not set" in " ".join(shell.type("account", "link", "hugo").stderr.split())
+    monkeypatch.setenv("DESKBRIDGE_CONSOLE_URL", "https://desk.example.org")
+    linked = shell.type("account", "link", "hugo")
+    assert linked.stdout.startswith("https://desk.example.org/console/sign-in?code=")
+    assert linked.stderr == ""

@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from producer.cli.failures import WrongUsage
+from producer.cli.register import zoned
 from shared.notices.invalid import Invalid
 from shared.notices.notice import written
 from shared.notices.reasons import Reason
@@ -203,3 +205,26 @@ def test_a_replay_of_a_state_is_narrowed_by_the_code_of_its_reason(shell: Shell)
         in shell.do("event", "replay", "--state", "skipped", "--code", "no_link").lower()
     )
     assert "--state" in shell.fail("event", "replay", "--code", "no_link", "1", code=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "option", "moment"),
+    [
+        ("2026-11-28", "--since", "2026-11-28T00:00:00Z"),
+        ("2026-11-28", "--until", "2026-11-29T00:00:00Z"),
+        ("2026-11-28T03:00+01:00", "--until", "2026-11-28T02:00:00Z"),
+    ],
+)
+def test_a_day_is_one_of_utc_and_until_includes_it(text: str, option: str, moment: str) -> None:
+    assert zoned(text, option) == datetime.fromisoformat(moment)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_exact", "suggested"),
+    [("2026-11-28T03:00", False, "2026-11-28T03:00Z"), ("2026-11-28", True, "2026-11-28T00:00Z")],
+)
+def test_what_a_refused_time_suggests_is_accepted(text: str, is_exact: bool, suggested: str) -> None:
+    """After a restore a day of the wrong time zone could begin after the backup."""
+    with pytest.raises(WrongUsage, match=re.escape(f"write {suggested} or")):
+        zoned(text, is_exact=is_exact)
+    assert zoned(suggested, is_exact=is_exact) is not None
