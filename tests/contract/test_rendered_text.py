@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 import requests
@@ -172,22 +173,35 @@ def test_the_versions_formattings_are_all_here(pages: Pages, release: str) -> No
 
 
 def seen(element: html.HtmlElement) -> list[str]:
-    """Return the visible lines; only preformatted text keeps runs of blanks."""
+    """Return the visible lines; runs of blanks show only in preformatted text, or if they do not break lines."""
     lines: list[str] = []
     for one in element.xpath(".//br"):
         one.tail = "\n" + (one.tail or "").lstrip("\n")
     for block in element.xpath("./p|./pre"):
         text = block.text_content().replace("\u2060", "").strip("\n")
-        text = text.expandtabs(4) if block.tag == "pre" else re.sub("[ \t]+", " ", text)
+        text = text.expandtabs(4) if block.tag == "pre" else re.sub("[ \t]+", " ", text).replace("\xa0", " ")
         lines += [line.rstrip() for line in text.split("\n")] + [""]
-    return lines[:-1]
+    return _without_gaps(lines[:-1], element)
 
 
-def expected(text: str, *, in_fence: bool) -> list[str]:
-    """Return the lines of a text as a page should show them."""
-    return [
-        (line if in_fence else re.sub(" +", " ", line)).expandtabs(4).rstrip() for line in text.split("\n")
-    ]
+def expected(text: str, element: html.HtmlElement) -> list[str]:
+    """Return the lines of a text as an element of a page should show them."""
+    return _without_gaps([line.expandtabs(4).rstrip() for line in text.split("\n")], element)
+
+
+def _without_gaps(lines: list[str], element: html.HtmlElement) -> list[str]:
+    """Leave empty lines out if prose stands next to preformatted text: a page always parts the two."""
+    return [line for line in lines if line] if element.xpath("./p") and element.xpath("./pre") else lines
+
+
+def is_harmless(element: html.HtmlElement) -> bool:
+    """Return whether an element only structures the text, or leads to the address that it shows."""
+    if element.tag == "a":
+        shown = element.text_content()
+        return unquote(element.get("href")) in (shown, f"mailto:{shown}", f"http://{shown}")
+    if element.tag == "span":  # Redmine 6.1 puts an escaped character into one
+        return not element.attrib and len(element.text_content()) == 1
+    return element.tag in ("div", "p", "br", "pre", "code")
 
 
 @pytest.fixture(scope="module")
@@ -201,14 +215,14 @@ def shown(tracker: Tracker, pages: Pages, formatting: Formatting) -> dict[str, h
 @pytest.mark.parametrize("text", PROSE)
 def test_prose_is_shown_as_prose(shown: dict[str, html.HtmlElement], text: str) -> None:
     assert {one.tag for one in shown[text].iter()} <= {"div", "p", "br"}
-    assert seen(shown[text]) == expected(text, in_fence=False)
+    assert seen(shown[text]) == expected(text, shown[text])
 
 
 @pytest.mark.parametrize("text", MARKUP)
 def test_markup_is_shown_as_it_was_written(shown: dict[str, html.HtmlElement], text: str) -> None:
     page = shown[text]
-    assert {one.tag for one in page.iter()} <= {"div", "p", "br", "pre", "code"}
-    assert seen(page) == expected(text, in_fence=page.find(".//pre") is not None)
+    assert [html.tostring(one) for one in page.iter() if not is_harmless(one)] == []
+    assert seen(page) == expected(text, page)
 
 
 def test_the_issues_own_page_shows_the_same(
@@ -216,7 +230,7 @@ def test_the_issues_own_page_shows_the_same(
 ) -> None:
     for text in (PROSE[0], MARKUP[0]):
         page = pages.description(tracker.issue(description=formatted(text, formatting))["id"])
-        assert seen(page) == seen(shown[text]) == expected(text, in_fence=page.find(".//pre") is not None)
+        assert seen(page) == seen(shown[text]) == expected(text, page)
 
 
 def test_a_text_of_a_ticket_mails_nobody(
