@@ -86,8 +86,8 @@ class PluginConfig(BaseModel):
             "redmine",
             N_("Text formatting"),
             N_(
-                "The same as in Redmine (Administration, Settings, General). Texts that Redmine would change are sent "
-                "as a code block."
+                "The same as in Redmine (Administration, Settings, General). Characters that Redmine would interpret "
+                "are escaped."
             ),
             empty=N_("not chosen yet"),
             choices={
@@ -101,7 +101,7 @@ class PluginConfig(BaseModel):
         default=None,
         description=(
             'Redmine\'s setting "Text formatting": `textile`, `markdown`, `common_mark`, or `plain` to send texts '
-            "unchanged. Texts that Redmine would change are sent as a code block. None: as `plain`, with a warning "
+            "unchanged. Characters that Redmine would interpret are escaped. None: as `plain`, with a warning "
             "of the doctor"
         ),
     )

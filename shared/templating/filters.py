@@ -384,7 +384,7 @@ FILTERS: tuple[Function, ...] = (
              "{{ticket.content | plain: ticket.content_format ticket.helpdesk_url}}"),
     Function("formatted", lambda value, formatting: formatted(as_text(value), formatting),
              (Parameter("text_formatting", _text_formatting),),
-             "plain text for a description, in a fence where the tracker's text formatting would change it",
+             "plain text for a description, escaped where the tracker's text formatting would change it",
              "{{ticket.content | plain | formatted: config.text_formatting}}"),
     Function("replace", _replace, (Parameter("old", as_text), Parameter("new", as_text)),
              "one text in place of another, literally", "{{ticket.title | replace: 'Printer' 'Copier'}}"),

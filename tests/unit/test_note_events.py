@@ -235,7 +235,7 @@ def test_the_body_is_written_in_the_tracker_s_text_formatting() -> None:
     marked = note_body(
         note(content="a *b*\n# c", content_format="plain"), PluginConfig(text_formatting="markdown")
     )
-    assert marked["issue"]["notes"].startswith("~~~")
+    assert marked["issue"]["notes"] == "a \\*b\\*\n\\# c"
 
 
 def test_the_text_begins_with_the_name_if_the_author_will_be_another() -> None:

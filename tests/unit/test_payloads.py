@@ -155,9 +155,9 @@ def test_a_description_is_plain_text_unless_a_formatting_is_set(formatting: Any)
 @pytest.mark.parametrize(
     ("formatting", "description"),
     [
-        ("textile", "<pre>\n# systemctl\n</pre>"),
-        ("markdown", "~~~\n# systemctl\n~~~"),
-        ("common_mark", "~~~\n# systemctl\n~~~"),
+        ("textile", "&#35; systemctl"),
+        ("markdown", "\\# systemctl"),
+        ("common_mark", "\\# systemctl"),
     ],
 )
 def test_only_a_description_is_written_for_the_trackers_formatter(formatting: Any, description: str) -> None:

@@ -57,7 +57,6 @@ _DEFAULTS: dict[Operation, dict[str, Any]] = {
 WITH_TICKET: dict[Operation, dict[str, Any]] = {
     Operation.ISSUE_CREATE: {
         "subject": "[GLPI {{ticket.id}}] {{ticket.title | plain | split | join: ' ' | truncate: 220}}",
-        # the address stays outside of the fence, so that it is a link
         "description": "{{#if ticket.url}}{{ticket.url}}\n\n{{/if}}"
         "{{ticket.content | plain: ticket.content_format ticket.helpdesk_url | formatted: config.text_formatting}}",
     },

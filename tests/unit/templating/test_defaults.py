@@ -268,7 +268,7 @@ def test_a_template_with_the_ticket_tells_its_number_and_leads_back_to_it(url: s
     assert rendered(Operation.TIME_ENTRY_CREATE)["comments"] == "GLPI 4711: Work"
 
 
-def test_a_template_with_the_ticket_fences_what_redmine_would_format_and_leaves_the_link_a_link() -> None:
+def test_a_template_with_the_ticket_escapes_what_redmine_would_format_and_leaves_the_link_a_link() -> None:
     url = "https://glpi.example.org/front/ticket.form.php?id=4711"
     ticket = Ticket(
         id=4711, title="x", content="<p># restart</p>", content_format="html", status=1, entity_id=3, url=url
@@ -277,7 +277,7 @@ def test_a_template_with_the_ticket_fences_what_redmine_would_format_and_leaves_
     context = from_ticket(ticket, None, config, occurred_at=NOW, tracker_project_id=11)
     body = default_template(Operation.ISSUE_CREATE, with_ticket=True)
     issue = Engine(catalogue_for(Operation.ISSUE_CREATE)).render(body, context).payload["issue"]
-    assert issue["description"] == f"{url}\n\n~~~\n# restart\n~~~"
+    assert issue["description"] == f"{url}\n\n\\# restart"
 
 
 def test_a_template_with_the_ticket_fits_however_long_its_texts_are() -> None:
