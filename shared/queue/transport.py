@@ -1,8 +1,8 @@
-"""kombu's Redis transport with validation, because any client of Redis may have put messages into the queue.
+"""kombu's transports with validation, because any client of Redis or RabbitMQ may have put messages into the queue.
 
 kombu and Celery trust a message. An error in it ends the worker, and Celery's options in it (a time, a callback) make
 the worker delay it or send other messages. So these channels pass on only the parts that deskbridge's own messages
-have. With RabbitMQ a worker reads Celery's messages unchanged.
+have.
 """
 
 from __future__ import annotations
@@ -22,17 +22,23 @@ log = get_logger("queue")
 LARGEST_MESSAGE = 64 * 1024
 """Maximum characters of a message's body; deskbridge's own have a few hundred."""
 
+RABBITMQ = "shared.queue.rabbitmq"
+"""The module of the transports for RabbitMQ, loaded only if it is used."""
+
 LONGEST_NAME = 200
 NOT_READABLE = "Pz8/"
 """A body that Celery cannot decode, so that it logs and acknowledges the message."""
 
 
 def use_checked_transport() -> None:
-    """Register this module's transports for all connections to Redis or its Sentinels."""
+    """Register this module's transports for all connections to Redis, its Sentinels or RabbitMQ."""
     TRANSPORT_ALIASES.update(
         redis=f"{__name__}:Transport",
         rediss=f"{__name__}:Transport",
         sentinel=f"{__name__}:SentinelTransport",
+        amqp=f"{RABBITMQ}:Transport",
+        pyamqp=f"{RABBITMQ}:Transport",
+        amqps=f"{RABBITMQ}:TlsTransport",
     )
 
 

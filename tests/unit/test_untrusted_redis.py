@@ -9,6 +9,7 @@ import time
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import closing
+from importlib import import_module
 from typing import Any
 
 import fakeredis
@@ -131,7 +132,7 @@ def test_a_message_that_is_compressed_is_refused_before_it_is_inflated(compressi
 
 @pytest.mark.promise("SEC-49")
 def test_a_message_of_another_broker_that_is_compressed_is_not_inflated_either() -> None:
-    """Messages from RabbitMQ reach Celery without our check."""
+    """As if it reached Celery without our check."""
     make_celery(Settings())
     bomb, kind = compress(b"[]", "zlib")  # type: ignore[no-untyped-call]
     message: Any = Message(bomb, headers={"compression": kind}, content_type="application/json")  # type: ignore[no-untyped-call]
@@ -209,6 +210,57 @@ def test_of_a_queue_message_only_what_one_of_ours_holds_is_kept() -> None:
         with_arguments([[1, 2], {"ticket_ids": [7]}, hostile]),
     ):
         assert checked(payload) == MESSAGE
+
+
+def from_rabbitmq(payload: dict[str, Any], **more: Any) -> Message:
+    """Return a message as the worker's channel to RabbitMQ gives it to Celery."""
+    app = make_celery(Settings(broker_url=SecretStr("amqp://127.0.0.1/")))
+    with app.connection_for_read() as connection:
+        channel = connection.transport.Connection.Channel
+    body = base64.b64decode(payload["body"]) if payload["body"] else b""
+    arrived = import_module("amqp").Message(
+        body, application_headers=payload["headers"], content_type="application/json", **more
+    )
+    arrived.delivery_info = {"delivery_tag": 1, "routing_key": "deskbridge"}
+    taken: Message = channel.Message(arrived, channel=None)
+    return taken
+
+
+@pytest.mark.promise("SEC-47")
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {**MESSAGE, "headers": None},
+        {**MESSAGE, "body": None},
+        changed("headers", task="x"),
+        changed("headers", id="a\nb"),
+        changed("headers", expires={}),
+        with_arguments([]),
+        with_arguments([[], 7, {}]),
+        with_arguments([[], {"ticket_ids": [1], "more": "x" * LARGEST_MESSAGE}, {}]),
+    ],
+)
+def test_what_is_no_message_from_rabbitmq_cannot_be_decoded(payload: dict[str, Any]) -> None:
+    message = from_rabbitmq(payload)
+    assert len(message.body) < 10
+    with pytest.raises(DecodeError):
+        message.decode()  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.promise("SEC-47")
+def test_of_a_message_from_rabbitmq_only_what_one_of_ours_holds_is_kept() -> None:
+    for payload in (
+        MESSAGE,
+        changed("headers", eta="never", timelimit=["x"], retries="x", stamps=7, compression="zlib"),
+        with_arguments([[1, 2], {"ticket_ids": [7]}, {"callbacks": [{"task": "x"}], "chord": 7}]),
+    ):
+        message = from_rabbitmq(payload, priority=9, reply_to="x", expiration="1")
+        assert message.headers == MESSAGE["headers"]
+        assert message.payload == [[], {"ticket_ids": [7]}, {}]
+        assert message.properties.keys() == {
+            "application_headers", "content_type", "content_encoding", "correlation_id"
+        }  # fmt: skip
+        assert message.delivery_tag == 1
 
 
 @pytest.mark.promise("SEC-47")
