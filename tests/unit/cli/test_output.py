@@ -83,6 +83,8 @@ def test_every_character_that_formats_others_is_marked_but_those_that_are_signs_
     "typed",
     [
         ["event", "list"],
+        ["event", "list", "--csv"],
+        ["audit", "list", "--csv"],
         ["ticket", "history", "4711"],
         ["user", "list"],
         ["hold", "list"],
