@@ -42,8 +42,8 @@ from shared.values.ids import is_id
 
 CALL_S = 5.0
 DOWNLOAD_S = 60.0
-AWAY = (401, 429)
-"""Status codes that are not about the requested document."""
+BUSY = 429
+"""The status code that is never about the requested document."""
 LARGEST_ANSWER = 16 * 1024 * 1024
 LARGEST_ERROR = 16 * 1024
 PAGE_SIZE = 100
@@ -228,7 +228,7 @@ class GlpiLookup:
             return Download.GONE
         if status == 403:
             raise DocumentRefused(HelpdeskFault.HELPDESK_RIGHT_MISSING(**about, user=self._access.user))
-        if status in AWAY:
+        if status == BUSY:
             raise HelpdeskUnreachable(HelpdeskFault.HELPDESK_ANSWER_UNUSABLE(**about))
         if status != 200:
             raise self._unless_away(HelpdeskFault.HELPDESK_ANSWER_UNUSABLE(**about))

@@ -170,3 +170,14 @@ def test_without_an_answer_it_is_unknown_whether_a_document_is_withdrawn(api: Gl
     api.down = True
     with pytest.raises(HelpdeskUnreachable):
         withdrawn(api, ON_TICKET)
+
+
+@pytest.mark.promise("OPS-37")
+def test_401_to_a_document_is_about_this_document_if_glpi_answers_other_calls(api: GlpiApi) -> None:
+    api.instead[91] = (401, {"status": "ERROR_UNAUTHENTICATED"})
+    with pytest.raises(DocumentRefused):
+        fetch(api)
+    api.refuses_tokens = True
+    with pytest.raises(HelpdeskUnreachable) as away:
+        fetch(api)
+    assert not isinstance(away.value, DocumentRefused), "everything waits for GLPI"

@@ -68,6 +68,7 @@ class GlpiApi:
         has_metadata: whether its user may read what it knows about documents.
         calls: method and path of each call.
         down: whether it answers 503 to everything.
+        refuses_tokens: whether it answers 401 to every read.
         lives_s: lifetime of a token.
         ahead_s: seconds that its clock is ahead.
     """
@@ -88,6 +89,7 @@ class GlpiApi:
         self.has_metadata = True
         self.calls: list[str] = []
         self.down = False
+        self.refuses_tokens = False
         self.lives_s = 3600
         self.ahead_s = 0
         self.tokens: dict[str, str] = {}
@@ -152,7 +154,10 @@ class GlpiApi:
             return self._token(json.loads(body))
         if headers.get("Content-Type") is not None:
             return 400, {"title": "The request body is not valid JSON"}
-        if self.tokens.get(headers.get("Authorization", "").removeprefix("Bearer ")) != "password":
+        if (
+            self.refuses_tokens
+            or self.tokens.get(headers.get("Authorization", "").removeprefix("Bearer ")) != "password"
+        ):
             return 401, {"status": "ERROR_UNAUTHENTICATED"}
         return self._read(
             path, {name: values[0] for name, values in parse_qs(urlsplit(target).query).items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,6 +84,7 @@ class Runner:
     ) -> None:
         self._calls, self._claims, self._admission = calls, claims, admission
         self._files = Slots(lambda: MOST_FILES)
+        self._files_again = Slots(lambda: MOST_FILES - 1)
         self._threads = Threads()
         self._pools = {
             Pool.TRACKER: ThreadPoolExecutor(most_calls, "call"),
@@ -131,7 +132,7 @@ class Runner:
 
     def wake(self) -> None:
         """Make everything that waits for a slot check whether it still may start."""
-        for slots in (self._claims, self._calls, self._files):
+        for slots in (self._claims, self._calls, self._files, self._files_again):
             slots.wake()
 
     def hasten(self, ticket: RunningTicket) -> None:
@@ -172,8 +173,7 @@ class Runner:
                     step.slot.give_back = self._claims.release
                 return None
             case TakeFile():
-                if await self._take(self._files, ticket, FILE_PATIENCE_S):
-                    step.slot.give_back = self._files.release
+                await self._take_file(ticket, step)
                 return None
             case TrackerCall():
                 async with self._call_slot(ticket):
@@ -210,6 +210,15 @@ class Runner:
             yield
         finally:
             self._calls.release()
+
+    async def _take_file(self, ticket: RunningTicket, step: TakeFile) -> None:
+        """Take a slot for a file; files that failed before leave one to the others, since they may be slow again."""
+        with ExitStack() as held:
+            for slots in (self._files_again, self._files) if step.slot.is_retry else (self._files,):
+                if not await self._take(slots, ticket, FILE_PATIENCE_S):
+                    return
+                held.callback(slots.release)
+            step.slot.give_back = held.pop_all().close
 
     async def _take(self, slots: Slots, ticket: RunningTicket, patience: float | None = None) -> bool:
         """Take a slot; return whether one became free within the patience (in seconds; None for no limit).

@@ -99,7 +99,7 @@ class DocumentCreation(Addition):
         Raises:
             NotYet: if the help desk refuses this document.
         """
-        async with FileSlot() as slot:
+        async with FileSlot(is_retry=self.asking.attempts > 0) as slot:
             if not slot.is_held:
                 yield Waiting(Reason.DOCUMENTS_UNDER_WAY())
                 return

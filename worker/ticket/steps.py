@@ -169,7 +169,14 @@ class FileSlot(Slot):
     """One of the files that this process may hold at once, until the `async with` block ends.
 
     If no slot becomes free soon, none is held: a ticket that waited longer would take the place of others.
+
+    Args:
+        is_retry: whether the file failed before; such files leave one slot to the others.
     """
+
+    def __init__(self, *, is_retry: bool = False) -> None:
+        super().__init__()
+        self.is_retry = is_retry
 
     async def __aenter__(self) -> Self:
         """Wait briefly for the slot.

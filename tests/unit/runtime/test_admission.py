@@ -197,3 +197,34 @@ def test_a_file_that_becomes_free_as_an_outage_is_met_is_held_by_no_one(
         return is_held
 
     assert asyncio.run(all_of_them())
+
+
+@pytest.mark.promise("OPS-36")
+def test_files_that_failed_before_leave_a_slot_to_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two that are slow each time would be all that a process has."""
+    monkeypatch.setattr(runner, "FILE_PATIENCE_S", 0.01)
+    may_end = threading.Event()
+
+    async def holds(is_retry: bool) -> bool:
+        async with FileSlot(is_retry=is_retry) as slot:
+            if slot.is_held:
+                await noted(may_end.wait, PATIENCE_S)
+            return slot.is_held
+
+    async def all_of_them() -> list[bool]:
+        made = runner.Runner(4, Slots(lambda: 4), Slots(lambda: 4), Admission(), ())
+
+        def begun(*kinds: bool) -> list[asyncio.Task[bool]]:
+            return [asyncio.create_task(made.run(runner.RunningTicket(7, holds(one)))) for one in kinds]
+
+        first = begun(True, True, False)
+        await asyncio.sleep(0.1)
+        refused = [task.result() for task in first if task.done()]
+        may_end.set()
+        held = [await task for task in first]
+        again = [await task for task in begun(True, False)]
+        made.close()
+        assert refused == [False]
+        return held + again
+
+    assert asyncio.run(all_of_them()) == [True, False, True, True, True]
