@@ -90,6 +90,12 @@ class Fault(Code):
     DOCUMENT_REFUSED = Message(
         "document_refused", "GLPI does not give document {document_id}: {because}", article="KB-WORK-009"
     )
+    FILE_NOT_STORED = Message(
+        "file_not_stored",
+        "the worker cannot write a document to its temporary folder {folder}: {error}",
+        why="free space there, or set TMPDIR to another folder for the workers and restart them",
+        article="KB-WORK-009",
+    )
     NOTE_AWAITED = Message(
         "note_awaited",
         "deskbridge asks GLPI if the text still exists and is public before it sends it: {because}",
@@ -266,7 +272,7 @@ class Detail(Code):
     TOO_LARGE_ON_THE_WAY = Message(
         "too_large_on_the_way",
         (
-            f"the text is too large for a proxy in front of Redmine{OTHERS}; raise the proxy's limit "
+            f"the text or file is too large for a proxy in front of Redmine{OTHERS}; raise the proxy's limit "
             "(nginx: client_max_body_size)"
         ),
         why="raise the limit of the proxy in front of Redmine (nginx: client_max_body_size)",
@@ -404,7 +410,11 @@ class HelpdeskFault(Code, article="KB-HELPDESK-003"):
     """What was wrong with a call to GLPI's API."""
 
     HELPDESK_TOLD_NO_TIME = Message(
-        "helpdesk_told_no_time", "{method} {path}: the response has no current_time"
+        "helpdesk_told_no_time",
+        (
+            "{method} {path}: the response has no current_time; check that DESKBRIDGE_GLPI_API_URL is GLPI's own "
+            "address, without /api.php"
+        ),
     )
     HELPDESK_RIGHT_MISSING = Message(
         "helpdesk_right_missing", "{method} {path}: {status}; check that {user} has the right to read it"

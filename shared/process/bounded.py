@@ -13,12 +13,15 @@ import threading
 from contextlib import suppress
 from functools import cache
 from queue import Empty, SimpleQueue
+from tempfile import gettempdir
 from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
 
+from shared.errors import NotYet
+from shared.notices.faults import Fault
 from shared.notices.notice import Notice
 from shared.process.outbound import Outbound, why_unreachable
 
@@ -80,6 +83,7 @@ def bounded_call(
     Raises:
         OutOfTime: if the call takes too long.
         Unanswered: if it fails for another reason.
+        NotYet: if the file, which is a temporary one, does not take the body.
     """
     wire = _Wire()
     done: SimpleQueue[Answered | Exception] = SimpleQueue()
@@ -101,6 +105,8 @@ def bounded_call(
         wire.cut()
     if isinstance(answer, requests.Timeout):
         raise OutOfTime("Timeout")
+    if isinstance(answer, NotYet):
+        raise answer
     if isinstance(answer, Exception):
         raise Unanswered(_why(answer, address, outbound))
     return answer
@@ -138,8 +144,17 @@ def _made(
                 if into is None:
                     content += piece
                 else:
-                    into.write(piece)
+                    _store(piece, into)
             return Answered(answer.status_code, bytes(content), media_type)
+
+
+def _store(piece: bytes, into: BinaryIO) -> None:
+    try:
+        into.write(piece)
+        into.flush()
+    except OSError as full:
+        error = full.strerror or type(full).__name__
+        raise NotYet(Fault.FILE_NOT_STORED(folder=gettempdir(), error=error)) from None
 
 
 @cache

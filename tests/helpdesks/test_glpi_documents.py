@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
+import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from shared.errors import NotYet
 from shared.events.snapshots import Document
 from shared.helpdesk.glpi import GlpiLookup
 from shared.helpdesk.lookup import DocumentRefused, Download, HelpdeskUnreachable
-from shared.notices.faults import HelpdeskFault
+from shared.notices.faults import Fault, HelpdeskFault
 from shared.notices.refusals import Refusal
 from tests.support.glpi_api import GlpiApi, Packed, Page, glpi_api
 from tests.support.refusals import says
@@ -68,6 +71,22 @@ def test_the_refusal_names_what_came_and_what_was_announced(api: GlpiApi) -> Non
 def test_a_document_of_the_announced_size_needs_no_other_call(api: GlpiApi) -> None:
     assert fetch(api, size=len(CONTENT)) == (Download.WHOLE, CONTENT)
     assert api.calls[1:] == ["GET /v2/Management/Document/91/Download"]
+
+
+class FullDisk(io.BytesIO):
+    """A file on a disk without room; a buffered write fails only when it is flushed."""
+
+    def flush(self) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_temporary_folder_is_called_that_and_glpi_is_not_blamed(api: GlpiApi) -> None:
+    told = Document(id=91, name="report.pdf", size=len(CONTENT))
+    with pytest.raises(NotYet) as full:
+        GlpiLookup(api.access).document(told, FullDisk(), MOST)
+    assert full.value.notice.code == Fault.FILE_NOT_STORED
+    assert "No space left on device" in str(full.value)
+    assert "GLPI" not in str(full.value)
 
 
 @pytest.mark.parametrize("size", [None, 12])

@@ -44,6 +44,7 @@ from worker.ticket.trial import NOT_CREATED, author
 
 TOKEN_OR_CONTENT = 422
 """The tracker's answer to a token that is unknown or was used; it has other causes too."""
+TOO_LARGE = 413
 MISSING_FOR = timedelta(days=1)
 MISSING_AGAIN = timedelta(minutes=1)
 """The first pause before a missing document is fetched again; each further pause doubles."""
@@ -151,10 +152,17 @@ class DocumentCreation(Addition):
 
         Raises:
             OutcomeUnknown: if the answer has no token.
+            TrackerRejected: if the file is too large for a proxy; nothing was claimed, and no retry would help.
             BridgeError: as for `Sender.upload`.
         """
         assert self.file is not None, "it is ready"  # noqa: S101
-        answer = await self.sender.upload(self.file, attachment_name(self.document))
+        try:
+            answer = await self.sender.upload(self.file, attachment_name(self.document))
+        except OutcomeUnknown as unclear:
+            if unclear.status != TOO_LARGE:
+                raise
+            too_large = Detail.TOO_LARGE_ON_THE_WAY()
+            raise TrackerRejected("POST", UPLOADS, status=TOO_LARGE, detail=too_large) from None
         token = None
         with suppress(KeyError):
             token = answer.object("upload").get("token")

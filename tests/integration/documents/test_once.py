@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin.backfill.replay import replay_events
 from producer.admin.review.held import decide
 from shared.events.snapshots import document_key
 from shared.notices.faults import Fault
@@ -419,3 +420,17 @@ def test_an_attachment_of_the_api_user_that_was_found_after_a_lost_answer_is_tol
     notice = begun.event(event_id).notice
     assert notice
     assert notice.code == Reason.DOCUMENT_ATTACHED_AS_ANOTHER, begun.steps()
+
+
+def test_a_file_that_is_too_large_for_a_proxy_fails_at_once_and_no_note_waits_for_it(
+    begun: Bridge, stand_in: StandIn
+) -> None:
+    stand_in.fault("page_before", method="POST", path="/uploads.json", status=413)
+    ids = begun.receive(document_event(1), followup_event(2))
+    begun.sync()
+    assert [begun.event(one).state for one in ids] == [EventState.FAILED, EventState.DONE]
+    assert "client_max_body_size" in (begun.event(ids[0]).reason or "")
+    stand_in.clear_faults()
+    replay_events(begun.store, ids[:1])
+    begun.sync()
+    assert attachments_of(stand_in) == [("alice", "scan-91.png", SIZE)]
