@@ -30,7 +30,7 @@ from tests.model.tracker import NOTES, Fate
 from tests.model.world import Rules
 from tests.support.events import ALICE, DONE
 from worker.ticket import create as creation
-from worker.ticket import documents, match
+from worker.ticket import documents, match, reconcile
 from worker.ticket import resolve as doubt
 from worker.ticket.adding import Additions
 from worker.ticket.context import TicketContext
@@ -184,6 +184,24 @@ def test_the_model_sees_what_is_sent_again_since_the_tracker_changed_its_text() 
         by_text_alone = mock.patch.object(match, "fits_but_for_text", return_value=False)
         with by_text_alone, pytest.raises(AssertionError, match=f"belong to nothing: {noun} #"):
             lost(method).teardown()
+
+
+def test_the_model_sees_what_is_created_again_since_it_was_moved_in_doubt() -> None:
+    async def nothing(*_: Any) -> bool:
+        return False
+
+    def moved() -> Bridge:
+        state, rules = Bridge(), Rules(siblings=False, edits_texts=True)
+        state.begin(rules, 1, ("before POST", END), (Fate.ANSWERED, Fate.ANSWERED))
+        state.world.tracker.fates.clear()  # one fate was not used
+        state.worker_moves(0, 1, END, Fate.LOST_AFTER, together=False)
+        state.person_moves_an_issue(0, 4)
+        return state
+
+    moved().teardown()
+    not_elsewhere = mock.patch.object(reconcile, "was_created_in", nothing)
+    with not_elsewhere, pytest.raises(AssertionError, match="belong to nothing: issue #"):
+        moved().teardown()
 
 
 def with_a_note() -> Bridge:
