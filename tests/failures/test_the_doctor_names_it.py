@@ -18,6 +18,7 @@ from producer.admin.people.people import map_user
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.metadata.synchronisation import sync_metadata
+from shared.notices.doctor_helpdesk import HelpdeskFinding
 from shared.notices.doctor_service import ServiceFinding
 from shared.notices.doctor_setup import SetupFinding
 from shared.notices.doctor_tracker import TrackerFinding
@@ -44,7 +45,7 @@ from tests.failures.stage import (
     staged,
     template,
 )
-from tests.support.events import ticket, ticket_event
+from tests.support.events import deletion, ticket, ticket_event
 
 LIST_TEMPLATE = '{"issue": {"subject": "{{ticket.title}}", "custom_fields": [{"id": 4, "value": "Fax"}]}}'
 GONE_TEMPLATE = '{"issue": {"subject": "{{ticket.title}}", "custom_fields": [{"id": 77, "value": "x"}]}}'
@@ -54,6 +55,10 @@ def seen(email: str | None, number: int = 77) -> Act:
     technician = {"id": number, "email": email}
     event = ticket_event(5, of_ticket=ticket(4712, technician=technician))
     return lambda stage: stage.bridge.forward(event, ticket_id=4712)
+
+
+def heard(*events: dict[str, Any]) -> Act:
+    return lambda stage: stage.bridge.forward(*events)
 
 
 def synchronise(stage: Stage) -> None:
@@ -313,6 +318,11 @@ FAILURES = [
         "a template cannot be rendered",
         template("issue.create", '{"issue": {"subject": "{{a}}"}}'), WorkFinding.TEMPLATE_NOT_RENDERED,
         "template preview",
+    ),
+    Failure(
+        "a restored GLPI gave the id of a deleted ticket to another one",
+        heard(deletion(1, "ticket.deleted"), ticket_event(30)), HelpdeskFinding.EVENTS_AFTER_DELETION,
+        "deskbridge ticket highest", ("closed",), heard(deletion(31, "ticket.restored")),
     ),
     Failure(
         "a technician was locked on the tracker",
