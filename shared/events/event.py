@@ -70,6 +70,8 @@ Fact = Literal[
 """Facts that a help desk's own webhooks leave out of an event."""
 OTHER_PROJECTS: Fact = "ticket.other_project_ids"
 """Looked up together with `ticket.project_id`."""
+EMAILS: tuple[Fact, ...] = tuple(one for one in get_args(Fact) if one.endswith(".email"))
+"""Looked up together with the other addresses of a person (`….emails`)."""
 EMAIL_OF_USER: tuple[Fact, ...] = tuple(one for one in get_args(Fact) if one.endswith(".user.email"))
 """E-mail address of the person who logged the task or wrote the note that an event is about (`Event.user`)."""
 

@@ -23,6 +23,7 @@ DocumentId = Annotated[int, Field(ge=1, le=LARGEST_DOCUMENT)]
 RFC3339 = re.compile(r"(19[7-9]\d|2\d{3})-\d\d-\d\d[Tt ]\d\d:\d\d")
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt ].+)?")
 MOST_PROJECTS = 100
+MOST_EMAILS = 20
 MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*")
 LONGEST_MEDIA_TYPE = 100
 STORED = {"stored": True}
@@ -67,6 +68,9 @@ class HelpdeskUser(Shape):
     id: Id = Field(description="Id of the user in the help desk")
     email: str | None = Field(
         default=None, description="E-mail address by which deskbridge finds the Redmine user"
+    )
+    emails: Annotated[list[str], Field(max_length=MOST_EMAILS)] | None = Field(
+        default=None, description="All e-mail addresses, if there are several; used if no user has `email`"
     )
     name: str | None = Field(default=None, description="Display name")
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from shared.errors import InvalidEvent
-from shared.events.event import OTHER_PROJECTS, Deletion, Event, known_facts
+from shared.events.event import EMAILS, OTHER_PROJECTS, Deletion, Event, known_facts
 from shared.events.parsing import may_be_deep, may_have_surrogates, parse
 from shared.notices.invalid import Invalid
 
@@ -43,7 +43,7 @@ def stored_data(payload: str, completion: str | None = None) -> Any:
         return data
     lacking = known_facts(data.get("incomplete"))
     for fact, value in facts.items():
-        if fact in (*lacking, OTHER_PROJECTS):
+        if fact in (*lacking, OTHER_PROJECTS, *(f"{one}s" for one in EMAILS if one in lacking)):
             *parents, last = fact.split(".")
             place: Any = data
             for name in parents:

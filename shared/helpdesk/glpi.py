@@ -24,7 +24,7 @@ from shared.errors import InvalidEvent
 from shared.events.event import HOLDERS
 from shared.events.parsing import parse_event
 from shared.events.size import fitting
-from shared.events.snapshots import Document
+from shared.events.snapshots import MOST_EMAILS, Document
 from shared.helpdesk.lookup import (
     Changed,
     DocumentRefused,
@@ -32,6 +32,7 @@ from shared.helpdesk.lookup import (
     HelpdeskRefused,
     HelpdeskUnreachable,
     NoteState,
+    with_emails,
 )
 from shared.notices.faults import HelpdeskFault
 from shared.notices.kinds import Kind
@@ -115,19 +116,18 @@ class GlpiLookup:
                 HelpdeskFault.HELPDESK_TOLD_NO_TIME(method="GET", path="/v2/Session")
             ) from None
 
-    def email_of(self, helpdesk_user_id: int) -> str | None:
-        """Return a user's default e-mail address, or None if there is no address or no such user."""
+    def emails_of(self, helpdesk_user_id: int) -> list[str]:
+        """Return a user's e-mail addresses, the default first; none if there is no such user."""
 
-        def ask() -> str | None:
+        def ask() -> list[str]:
             path = f"/v2/Administration/User/{helpdesk_user_id}"
             user = self._get(path, missing={})
             with _reading(path):
-                found = [one for one in user.get("emails") or [] if one.get("email")]
-                default = next((one for one in found if one.get("is_default")), None)
-                return _text((default or found[0])["email"]) if found else None
+                rows = [row for row in user.get("emails") or [] if row.get("email")]
+                rows.sort(key=lambda row: not row.get("is_default"))
+                return [_text(row["email"]) for row in rows[:MOST_EMAILS]]
 
-        email: str | None = self._remembered(("user", helpdesk_user_id), ask)
-        return email
+        return list(self._remembered(("user", helpdesk_user_id), ask))
 
     def technician_of(self, ticket_id: int) -> int | None:
         """Return the id of the first user to whom a ticket is assigned, or None."""
@@ -284,7 +284,7 @@ class GlpiLookup:
             "status": row["status"]["id"],
             "entity_id": row["entity"]["id"],
             "entity_name": row["entity"].get("completename") or row["entity"].get("name"),
-            "technician": {"id": technician, "email": self.email_of(technician)} if technician else None,
+            "technician": with_emails(technician, self.emails_of(technician)) if technician else None,
             "is_deleted": bool(row["is_deleted"]) if row.get("is_deleted") is not None else None,
         }
 
@@ -303,7 +303,7 @@ class GlpiLookup:
 
     def _person(self, user: dict[str, Any] | None) -> dict[str, Any] | None:
         known = user if user and user.get("id") else None
-        return known and {"id": known["id"], "email": self.email_of(known["id"]), "name": known.get("name")}
+        return known and with_emails(known["id"], self.emails_of(known["id"])) | {"name": known.get("name")}
 
     def _changed_tickets(self, since: str) -> Iterator[dict[str, Any]]:
         """Yield the changed tickets, paged by id and not by position, because tickets change while they are read."""

@@ -70,6 +70,12 @@ class NoteState(Enum):
     HIDDEN = auto()
 
 
+def with_emails(helpdesk_user_id: int, emails: list[str]) -> dict[str, Any]:
+    """Return a user as events name them."""
+    several = {"emails": emails} if len(emails) > 1 else {}
+    return {"id": helpdesk_user_id, "email": emails[0] if emails else None, **several}
+
+
 class HelpdeskLookup(Protocol):
     """A help desk that has an API."""
 
@@ -80,8 +86,8 @@ class HelpdeskLookup(Protocol):
             HelpdeskUnreachable: if it gave no usable answer.
         """
 
-    def email_of(self, helpdesk_user_id: int) -> str | None:
-        """Return a user's default e-mail address, or None if there is no address or no such user.
+    def emails_of(self, helpdesk_user_id: int) -> list[str]:
+        """Return a user's e-mail addresses, the default first; none if there is no such user.
 
         Raises:
             HelpdeskUnreachable: if it gave no usable answer.

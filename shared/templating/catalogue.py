@@ -42,6 +42,9 @@ class HelpdeskPerson(Part):
 
     id: Annotated[int, _about("Id of the GLPI user", 7)]
     email: Annotated[str | None, _about("E-mail address", "alice@example.org")] = None
+    emails: Annotated[list[str] | None, _about("All addresses if there are several", ["a@example.org"])] = (
+        None
+    )
     name: Annotated[str | None, _about("Name as people are shown it", "Alice Archer")] = None
 
 

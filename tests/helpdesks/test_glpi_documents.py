@@ -139,8 +139,8 @@ def test_a_person_is_not_gone_because_a_web_server_says_so(
     with monkeypatch.context() as patched:
         patched.setattr(api, "_read", lambda *_: (404, Page(b"<h1>Not Found</h1>")))
         with pytest.raises(HelpdeskUnreachable):
-            lookup.email_of(7)
-    assert lookup.email_of(7) == "anna@example.org"
+            lookup.emails_of(7)
+    assert lookup.emails_of(7)[0] == "anna@example.org"
 
 
 ON_FOLLOWUP = {"type": "ITILFollowup", "id": 77}

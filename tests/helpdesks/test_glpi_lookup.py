@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -56,13 +56,13 @@ def lookup(api: GlpiApi, clock: Clock) -> GlpiLookup:
     return GlpiLookup(api.access, clock)
 
 
-def test_the_default_address_of_a_user_is_found(lookup: GlpiLookup) -> None:
-    assert lookup.email_of(7) == "anna@example.org"
+def test_all_addresses_of_a_user_are_found_the_default_first(lookup: GlpiLookup) -> None:
+    assert lookup.emails_of(7) == ["anna@example.org", "old@example.org"]
 
 
 def test_a_user_without_an_address_or_who_is_gone_has_none(lookup: GlpiLookup) -> None:
-    assert lookup.email_of(8) is None
-    assert lookup.email_of(99) is None
+    assert lookup.emails_of(8) == []
+    assert lookup.emails_of(99) == []
 
 
 def test_a_ticket_s_technician_is_who_it_is_assigned_to(lookup: GlpiLookup) -> None:
@@ -72,29 +72,29 @@ def test_a_ticket_s_technician_is_who_it_is_assigned_to(lookup: GlpiLookup) -> N
 
 
 def test_an_answer_is_used_again_until_it_is_too_old(lookup: GlpiLookup, api: GlpiApi, clock: Clock) -> None:
-    assert lookup.email_of(7) == "anna@example.org"
+    assert lookup.emails_of(7) == ["anna@example.org", "old@example.org"]
     api.users[7] = "new@example.org"
     clock.now += 599
-    assert lookup.email_of(7) == "anna@example.org"
+    assert lookup.emails_of(7) == ["anna@example.org", "old@example.org"]
     clock.now += 2
-    assert lookup.email_of(7) == "new@example.org"
+    assert lookup.emails_of(7) == ["new@example.org", "old@example.org"]
 
 
 def test_one_token_serves_many_calls_and_is_renewed_before_it_ends(
     lookup: GlpiLookup, api: GlpiApi, clock: Clock
 ) -> None:
     for user in (7, 8, 9):
-        lookup.email_of(user)
+        lookup.emails_of(user)
     assert api.calls.count("POST /token") == 1
     clock.now += 3600 - 30
-    lookup.email_of(10)
+    lookup.emails_of(10)
     assert api.calls.count("POST /token") == 2
 
 
 def test_a_token_that_is_no_longer_taken_is_renewed_once(lookup: GlpiLookup, api: GlpiApi) -> None:
-    lookup.email_of(7)
+    lookup.emails_of(7)
     api.tokens.clear()
-    assert lookup.email_of(8) is None
+    assert lookup.emails_of(8) == []
     assert api.calls.count("POST /token") == 2
 
 
@@ -103,7 +103,7 @@ def test_a_wrong_password_is_for_a_person(api: GlpiApi) -> None:
     with pytest.raises(
         HelpdeskRefused, check=says(Refusal.HELPDESK_UNANSWERED, HelpdeskFault.HELPDESK_SIGN_IN_REFUSED)
     ) as refused:
-        lookup.email_of(7)
+        lookup.emails_of(7)
     assert refused.value.problem.params["error"] == "invalid_grant"
     assert "wrong" not in str(refused.value)
 
@@ -111,14 +111,14 @@ def test_a_wrong_password_is_for_a_person(api: GlpiApi) -> None:
 def test_a_helpdesk_that_is_down_is_told_from_a_user_who_is_gone(lookup: GlpiLookup, api: GlpiApi) -> None:
     api.down = True
     with pytest.raises(HelpdeskUnreachable):
-        lookup.email_of(7)
+        lookup.emails_of(7)
     api.down = False
-    assert lookup.email_of(7) == "anna@example.org"
+    assert lookup.emails_of(7) == ["anna@example.org", "old@example.org"]
 
 
 def test_nobody_listening_is_unreachable(api: GlpiApi) -> None:
     with pytest.raises(HelpdeskUnreachable):
-        GlpiLookup(replace(api.access, url="http://127.0.0.1:9")).email_of(7)
+        GlpiLookup(replace(api.access, url="http://127.0.0.1:9")).emails_of(7)
 
 
 def test_what_changed_comes_as_valid_events_with_addresses(lookup: GlpiLookup, api: GlpiApi) -> None:
@@ -139,7 +139,12 @@ def test_a_changed_task_names_its_technician(lookup: GlpiLookup, api: GlpiApi) -
     api.task(2, 20, NOON, user=8, user_tech={"id": 7, "name": "anna"})
     api.task(2, 21, NOON, user_tech=None)
     _, planned, other = lookup.changed_since(datetime(2026, 11, 21, 9, tzinfo=UTC))
-    assert planned.event["task"]["technician"] == {"id": 7, "email": "anna@example.org", "name": "anna"}
+    assert planned.event["task"]["technician"] == {
+        "id": 7,
+        "email": "anna@example.org",
+        "emails": ["anna@example.org", "old@example.org"],
+        "name": "anna",
+    }
     assert other.event["task"]["technician"] is None
 
 
@@ -187,7 +192,7 @@ def asked_of_each(lookup: GlpiLookup) -> None:
     """Run every query; whatever GLPI answers, only the port's own error may be raised."""
     for ask in (
         lookup.now,
-        lambda: lookup.email_of(7),
+        lambda: lookup.emails_of(7),
         lambda: lookup.technician_of(1),
         lambda: [parse_event(one.event) for one in lookup.changed_since(datetime(2026, 11, 21, tzinfo=UTC))],
     ):
@@ -199,7 +204,7 @@ def asked_of_each(lookup: GlpiLookup) -> None:
 def test_an_odd_answer_is_a_helpdesk_that_gives_no_usable_one(
     lookup: GlpiLookup, api: GlpiApi, monkeypatch: pytest.MonkeyPatch, odd: object
 ) -> None:
-    lookup.email_of(8)
+    lookup.emails_of(8)
     monkeypatch.setattr(api, "answer", lambda *_: (200, odd))
     asked_of_each(lookup)
 
@@ -230,9 +235,10 @@ def test_addresses_that_are_none_are_told_from_none_at_all(
     monkeypatch.setattr(
         api, "_read", lambda path, _: (200, {"emails": odd} if "User" in path else {"team": odd})
     )
-    for ask in (lambda: lookup.email_of(7), lambda: lookup.technician_of(1)):
+    asks: list[Callable[[], object]] = [lambda: lookup.emails_of(7), lambda: lookup.technician_of(1)]
+    for ask in asks:
         with suppress(HelpdeskUnreachable):
-            assert ask() is None
+            assert not ask()
 
 
 @pytest.mark.parametrize("lives", [*ODD, "3600", [], float("inf"), 1e300])
@@ -240,9 +246,9 @@ def test_a_token_lives_a_day_at_most_and_an_odd_life_is_none(
     lookup: GlpiLookup, api: GlpiApi, clock: Clock, lives: Any
 ) -> None:
     api.lives_s = lives
-    lookup.email_of(7)
+    lookup.emails_of(7)
     clock.now += 86400
-    lookup.email_of(8)
+    lookup.emails_of(8)
     assert api.calls.count("POST /token") == 2
 
 

@@ -136,8 +136,8 @@ def a_helpdesk_that_is_asked(desk: Bridge, _stand_in: StandIn, asked: list[Said]
             asked.append(("HELPDESK", "technician"))
             return None
 
-        def email_of(self, _user_id: int) -> str | None:
-            return None
+        def emails_of(self, _user_id: int) -> list[str]:
+            return []
 
     desk.receive(task_event() | {"incomplete": ["ticket.technician"]})
     completion = replace(desk.service.completion, lookup=Lookup())  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from shared.events.event import EMAIL_OF_USER, OTHER_PROJECTS, Event, Fact
 from shared.events.snapshots import HelpdeskUser, Ticket
-from shared.helpdesk.lookup import HelpdeskLookup, HelpdeskUnreachable
+from shared.helpdesk.lookup import HelpdeskLookup, HelpdeskUnreachable, with_emails
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
 from shared.notices.steps import What
@@ -52,7 +52,7 @@ class Completion:
         Returns:
             What they wait for; empty if they can be processed now.
         """
-        told: dict[int, dict[Fact, Any]] = {}
+        told: dict[int, dict[str, Any]] = {}
         because, tell = Reason.HELPDESK_NOT_ASKED(), log.info
         if self.lookup is not None:
             answer = self.ask(lambda lookup: {one.id: _answers(lookup, one.event) for one in events})
@@ -113,7 +113,7 @@ def _keep(
     tx: Transaction,
     ticket_id: int,
     events: Sequence[Pending],
-    told: dict[int, dict[Fact, Any]],
+    told: dict[int, dict[str, Any]],
     because: Notice,
 ) -> list[Step]:
     """Store with each event the data that is known now; return history steps for data that is still missing."""
@@ -131,13 +131,18 @@ def _keep(
     return steps
 
 
-def _answers(lookup: HelpdeskLookup, event: Event) -> dict[Fact, Any]:
+def _answers(lookup: HelpdeskLookup, event: Event) -> dict[str, Any]:
     """Return the missing facts that the help desk can provide; the value None means no person, or no address."""
-    facts: dict[Fact, Any] = {}
+    facts: dict[str, Any] = {}
     if "ticket.technician" in event.incomplete:
         found = lookup.technician_of(event.ticket.id)
-        facts["ticket.technician"] = {"id": found, "email": lookup.email_of(found)} if found else None
-    return facts | {fact: lookup.email_of(person.id) for fact, person in _without_email(event)}
+        facts["ticket.technician"] = with_emails(found, lookup.emails_of(found)) if found else None
+    for fact, person in _without_email(event):
+        addressed = with_emails(person.id, lookup.emails_of(person.id))
+        facts[fact] = addressed["email"]
+        if emails := addressed.get("emails"):
+            facts[f"{fact}s"] = emails
+    return facts
 
 
 def _without_email(event: Event) -> Iterator[tuple[Fact, HelpdeskUser]]:
@@ -150,11 +155,11 @@ def _without_email(event: Event) -> Iterator[tuple[Fact, HelpdeskUser]]:
     yield from ((fact, person) for fact, person in people.items() if person and fact in event.incomplete)
 
 
-def _known_here(tx: Transaction, event: Event, newest: Ticket | None) -> dict[Fact, Any]:
+def _known_here(tx: Transaction, event: Event, newest: Ticket | None) -> dict[str, Any]:
     """Return the missing facts that earlier events contain about the same ticket and people."""
     before = newest.technician if newest else None
     address = before and (before.email or tx.people.email_of(before.id))
-    known: dict[Fact, Any] = {
+    known: dict[str, Any] = {
         "ticket.project_id": newest and newest.project_id,
         "ticket.other_project_ids": newest and newest.other_project_ids,
         "ticket.technician": before and {"id": before.id, "email": address, "name": before.name},

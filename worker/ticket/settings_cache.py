@@ -115,10 +115,15 @@ class CachedSettings:
 
 
 class SettingsCache:
-    """The cached data of the process, which is discarded once the settings version changes."""
+    """The cached data of the process, which is discarded once the settings version changes.
+
+    Attributes:
+        asked_addresses: e-mail addresses that the tracker was asked for, with the time by the monotonic clock.
+    """
 
     def __init__(self) -> None:
         self._known = CachedSettings()
+        self.asked_addresses: dict[str, float] = {}
 
     def as_of(self, basis: int | None) -> CachedSettings:
         """Return the cached data of a settings version; it is empty if the cache is too old or of another version."""

@@ -20,6 +20,7 @@ from shared.tracker.uploads import UPLOADS
 from shared.values.newest_event import NewestEvent
 from worker.ticket import trial
 from worker.ticket.adding import Additions
+from worker.ticket.addresses import find_additional
 from worker.ticket.bodies import built
 from worker.ticket.context import DbOp, Services, TicketContext
 from worker.ticket.create import ClaimedCreation, create
@@ -282,6 +283,8 @@ class Forwarding:
 
     async def _settled_or_new_issue(self, asking: list[Pending]) -> Created | Waiting | None:
         ctx, work = self._ctx, self._work
+        if asking or work.plan.additions:
+            await find_additional(ctx, work)
         outcome = await resolve_row(ctx, Kind.TICKET, ctx.ticket_id, work.issue_row, work.now)
         if isinstance(outcome, Created) and asking:
             return replace(outcome, wrong_author=await self._wrong_author_of(outcome.tracker_id))

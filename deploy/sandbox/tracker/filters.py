@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from operator import attrgetter
+from types import SimpleNamespace
 from typing import Any
 
 from deploy.sandbox.tracker import answers, fields
@@ -81,7 +82,10 @@ def user_tests(call: Call) -> list[Test]:
                 name in one.lower() for one in (row.login, row.name, row.mail, *row.further_mails)
             )
         )
-    tests += [_text(column, query[column]) for column in ("login", "mail") if filtered and query.get(column)]
+    if filtered and query.get("login"):
+        tests.append(_text("login", query["login"]))
+    if filtered and query.get("mail"):
+        tests.append(_mail(query["mail"]))
     if filtered and query.get("admin"):
         tests.append(lambda row: row.admin == (query["admin"] == "1"))
     return tests
@@ -140,7 +144,13 @@ def _text(name: str, value: str) -> Test:
         return lambda row: (getattr(row, name) or "").lower().startswith(rest)
     if sign == "$":
         return lambda row: (getattr(row, name) or "").lower().endswith(rest)
-    return lambda row: getattr(row, name) == value
+    return lambda row: getattr(row, name) in value.removeprefix("=").split("|")
+
+
+def _mail(value: str) -> Test:
+    """Return a test of all addresses of a user."""
+    test = _text("mail", value)
+    return lambda row: any(test(SimpleNamespace(mail=one)) for one in (row.mail, *row.further_mails))
 
 
 def _words(text: str) -> list[str]:

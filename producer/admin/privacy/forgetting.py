@@ -85,7 +85,8 @@ def _find(store: Store, person: Person) -> tuple[Person, set[int], list[int]]:
                 after = event_id
                 if Scrubber(person, with_names=False).data(data) == data:
                     continue  # the same number, but of something else
-                mails = {one.casefold() for one in _said_of(data, person, "email")}
+                said = (*_said_of(data, person, "email"), *_said_of(data, person, "emails"))
+                mails = {one.casefold() for one in said}
                 names = person.names | set(_said_of(data, person, "name"))
                 person = Person(person.helpdesk_ids, person.mails | mails, person.tracker_ids, names)
                 waiting |= {ticket_id} if state in OPEN_EVENTS else set()
@@ -101,8 +102,9 @@ def _said_of(data: Any, person: Person, what: str, role: str | None = None) -> I
     """Yield the addresses, or the names, that JSON data has for a person."""
     if isinstance(data, dict):
         said = data.get(what)
-        if person.is_meant(data, role) and isinstance(said, str) and said.strip():
-            yield said.strip()
+        if person.is_meant(data, role):
+            texts = said if isinstance(said, list) else [said]
+            yield from (text.strip() for text in texts if isinstance(text, str) and text.strip())
         for name, value in data.items():
             yield from _said_of(value, person, what, name)
     elif isinstance(data, list):

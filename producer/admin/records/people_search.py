@@ -89,7 +89,7 @@ def _matched(*, administrators: bool) -> Select[Any]:
     """
     everybody = _everybody().subquery()
     number, email = everybody.c.helpdesk_user_id, everybody.c.email
-    mapped, by_mail, other = aliased(TrackerUser), aliased(TrackerUser), aliased(TrackerUser)
+    mapped, by_mail, other, pinned = (aliased(TrackerUser) for _ in range(4))
     is_plain = size_of(email) == func.length(email)  # only for ASCII do all databases fold the case alike
     same_mail = (other.mail_key == by_mail.mail_key, other.tracker_user_id != by_mail.tracker_user_id)
     is_alone = ~select(other.tracker_user_id).where(*same_mail).exists()
@@ -109,19 +109,26 @@ def _matched(*, administrators: bool) -> Select[Any]:
         (UserPin.helpdesk_user_id.is_not(None), UserPin.tracker_user_id == by_mail.tracker_user_id),
         else_=~is_taken,
     )
+    has_mail = select(other.tracker_user_id).where(other.mail_key == func.lower(email)).exists()
+    is_allowed = ~(pinned.admin & literal(not administrators))
+    is_kept = and_(pinned.tracker_user_id.is_not(None), ~is_mapped, is_allowed, is_plain, ~has_mail)
+    by_address = ((is_matched, by_mail.login), (is_kept, pinned.login))
     return (
         select(
             number,
             email,
             is_mapped.label("is_mapped"),
-            case((is_mapped, mapped.login), (is_matched, by_mail.login), else_=null()).label("login"),
-            and_(is_matched, UserPin.confirmed_at.is_(None)).label("is_new"),
+            case((is_mapped, mapped.login), *by_address, else_=null()).label("login"),
+            and_(or_(is_matched, is_kept), UserPin.confirmed_at.is_(None)).label("is_new"),
         )
         .select_from(everybody)
         .outerjoin(UserMap, UserMap.helpdesk_user_id == number)
         .outerjoin(mapped, mapped.tracker_user_id == UserMap.tracker_user_id)
         .outerjoin(by_mail, and_(is_plain, by_mail.mail_key == func.lower(email), is_alone))
         .outerjoin(UserPin, UserPin.helpdesk_user_id == number)
+        .outerjoin(
+            pinned, and_(UserPin.is_additional.is_(True), pinned.tracker_user_id == UserPin.tracker_user_id)
+        )
     )
 
 

@@ -1,5 +1,8 @@
 """Matches help desk users with tracker users (SPEC section 5, rule 4): by user mapping, else by e-mail, else no one.
 
+The main addresses decide. Only if they match no one, additional addresses do: those in the event, and those that the
+tracker was asked about (`People.pin_additional`), since its lists show only main addresses.
+
 A person who can change an e-mail address, in the help desk or on the tracker, could impersonate anyone. So the first
 match by e-mail is pinned. A later match that differs from it counts as no match until a person decides.
 """
@@ -32,7 +35,14 @@ WITH_MAILS = select(PERSON.c.tracker_user_id).where(PERSON.c.mail_key.in_(MAILS)
 OVERRIDES_OF_SOME = OVERRIDES.where(
     or_(MAP.c.helpdesk_user_id.in_(IDS), MAP.c.tracker_user_id.in_(WITH_MAILS))
 )
-USERS_OF_SOME = USERS.where(or_(PERSON.c.mail_key.in_(MAILS), PERSON.c.tracker_user_id.in_(THEIRS)))
+PINNED_TO_SOME = select(PIN.c.tracker_user_id).where(PIN.c.helpdesk_user_id.in_(IDS), PIN.c.is_additional)
+USERS_OF_SOME = USERS.where(
+    or_(
+        PERSON.c.mail_key.in_(MAILS),
+        PERSON.c.tracker_user_id.in_(THEIRS),
+        PERSON.c.tracker_user_id.in_(PINNED_TO_SOME),
+    )
+)
 PINS_OF_SOME = PINS.where(or_(PIN.c.helpdesk_user_id.in_(IDS), PIN.c.tracker_user_id.in_(THEIRS)))
 
 
@@ -55,12 +65,14 @@ class Match:
         person: the tracker user; None if the API user acts instead.
         confirmed: whether a person has confirmed the match: a user mapping, or a confirmed match by e-mail.
         pinned: whether it is a match by e-mail that was pinned before.
+        is_additional: whether the address is not the main one of both.
     """
 
     person: TrackerPerson | None
     why: Notice
     confirmed: bool = False
     pinned: bool = False
+    is_additional: bool = False
 
     @property
     def waits(self) -> bool:
@@ -87,6 +99,11 @@ def mail_key(mail: str | None) -> str | None:
     return address.lower() if ADDRESS.fullmatch(address) else None
 
 
+def mail_keys(user: HelpdeskUser) -> list[str]:
+    """Return the addresses of a help desk user in the form of `mail_key`, the main one first."""
+    return [key for mail in (user.email, *(user.emails or ())) if (key := mail_key(mail))]
+
+
 def person_of(row: TrackerUser | Row[Any]) -> TrackerPerson:
     return TrackerPerson(row.tracker_user_id, row.login, row.name, row.mail, row.admin)
 
@@ -105,7 +122,7 @@ class KnownPeople:
         if among is not None:
             overrides, users, pins = OVERRIDES_OF_SOME, USERS_OF_SOME, PINS_OF_SOME
             asked["ids"] = [one.id for one in among]
-            asked["mails"] = list({mail for one in among if (mail := mail_key(one.email))})
+            asked["mails"] = list({mail for one in among for mail in mail_keys(one)})
         self._overrides: dict[int, int] = dict(session.execute(overrides, asked).all())
         asked["users"] = [one for user_id, one in self._overrides.items() if user_id in asked.get("ids", ())]
         self._users: dict[int, TrackerPerson] = {}
@@ -159,10 +176,13 @@ def match_user(user: HelpdeskUser, known: KnownPeople, *, administrators: bool) 
 
 
 def _by_mail(user: HelpdeskUser, known: KnownPeople, *, administrators: bool) -> Match:
-    mail = mail_key(user.email)
-    if mail is None:
+    mails = mail_keys(user)
+    if not mails:
         return Match(None, Matching.NO_EMAIL(helpdesk_user_id=user.id))
-    found_by_mail = known.with_mail(mail)
+    found_by_mail, pin = known.with_mail(mails[0]), known.pin(user.id)
+    is_additional = not found_by_mail
+    if is_additional:
+        found_by_mail = _by_additional(mails[1:], known, pin)
     if not found_by_mail:
         return Match(None, Matching.EMAIL_UNKNOWN(helpdesk_user_id=user.id))
     if len(found_by_mail) > 1:
@@ -172,7 +192,6 @@ def _by_mail(user: HelpdeskUser, known: KnownPeople, *, administrators: bool) ->
     about = {"helpdesk_user_id": user.id, "login": found.login}
     if found.admin and not administrators:
         return Match(None, Matching.NO_ADMINISTRATORS(**about))
-    pin = known.pin(user.id)
     if pin is not None:
         if pin.tracker_user_id != found.tracker_user_id:
             return Match(None, Matching.EMAIL_CHANGED(**about, tracker_user_id=pin.tracker_user_id))
@@ -181,4 +200,13 @@ def _by_mail(user: HelpdeskUser, known: KnownPeople, *, administrators: bool) ->
     other_id = known.whose(found.tracker_user_id, user.id)
     if other_id is not None:
         return Match(None, Matching.EMAIL_TAKEN(**about, other_id=other_id))
-    return Match(found, Matching.BY_EMAIL(**about))
+    return Match(found, Matching.BY_EMAIL(**about), is_additional=is_additional)
+
+
+def _by_additional(mails: Sequence[str], known: KnownPeople, pin: Row[Any] | None) -> Sequence[TrackerPerson]:
+    """Return the tracker users with an additional address, else the one who was pinned for such an address."""
+    people = {person.tracker_user_id: person for mail in mails for person in known.with_mail(mail)}
+    if not people and pin is not None and pin.is_additional:
+        pinned = known.tracker_user(pin.tracker_user_id)
+        return [pinned] if pinned else []
+    return list(people.values())

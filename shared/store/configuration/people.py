@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import cast
 
-from sqlalchemy import Table, bindparam, delete, func, or_, select, update
+from sqlalchemy import Table, bindparam, delete, func, or_, select, union_all, update
 from sqlalchemy.orm import Session
 
 from shared.events.snapshots import HelpdeskUser
@@ -88,9 +88,21 @@ class People:
     def _pinned(self, user: HelpdeskUser | None, match: Match, administrators: bool) -> Match:
         if user is None or match.person is None or match.confirmed or match.pinned:
             return match
-        if self._put_pin(user.id, match.person.tracker_user_id):
+        if self._put_pin(user.id, match.person.tracker_user_id, is_additional=match.is_additional):
             return match
         return self.match(user, administrators=administrators)  # another worker was faster
+
+    def pin_additional(self, helpdesk_user_id: int, tracker_user_id: int) -> None:
+        """Pin the tracker user who has a help desk user's address as an additional one, unless they are another's."""
+        others = [
+            select(table.helpdesk_user_id).where(
+                table.tracker_user_id == tracker_user_id, table.helpdesk_user_id != helpdesk_user_id
+            )
+            for table in (UserMap, UserPin)
+        ]
+        if self._session.execute(union_all(*others)).first() is None:
+            self._put_pin(helpdesk_user_id, tracker_user_id, is_additional=True)
+            note_change(self._session)
 
     def confirm(self, helpdesk_user_id: int, tracker_user_id: int) -> None:
         """Record that a person has confirmed a match by e-mail."""
@@ -108,10 +120,17 @@ class People:
         gone = delete(UserPin).where(UserPin.helpdesk_user_id == helpdesk_user_id)
         return self._session.scalar(gone.returning(UserPin.helpdesk_user_id)) is not None
 
-    def _put_pin(self, helpdesk_user_id: int, tracker_user_id: int) -> bool:
+    def _put_pin(
+        self, helpdesk_user_id: int, tracker_user_id: int, *, is_additional: bool | None = None
+    ) -> bool:
         statement = (
             insert_for(self._session)(UserPin)
-            .values(helpdesk_user_id=helpdesk_user_id, tracker_user_id=tracker_user_id, pinned_at=clock())
+            .values(
+                helpdesk_user_id=helpdesk_user_id,
+                tracker_user_id=tracker_user_id,
+                pinned_at=clock(),
+                is_additional=is_additional,
+            )
             .on_conflict_do_nothing()
             .returning(UserPin.helpdesk_user_id)
         )

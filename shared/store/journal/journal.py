@@ -27,7 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 
 from shared.errors import NotFound
-from shared.events.event import DELETIONS, Fact
+from shared.events.event import DELETIONS
 from shared.notices.notice import Code, Notice
 from shared.notices.reasons import Reason
 from shared.notices.refusals import Refusal
@@ -171,7 +171,7 @@ class Journal(JournalQueries, JournalAppender):
         has_snapshot = JournalEvent.event.not_in(DELETIONS)
         return self._change_some(has_snapshot, limit, **ends, **reason_columns(reason))
 
-    def complete(self, event_id: int, facts: Mapping[Fact, Any]) -> None:
+    def complete(self, event_id: int, facts: Mapping[str, Any]) -> None:
         """Store the facts that were looked up because an event lacks them; facts left out stay unknown."""
         where = JournalEvent.id == event_id
         self._session.execute(update(JOURNAL).where(where).values(completion=json.dumps(facts)))

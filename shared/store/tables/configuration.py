@@ -83,7 +83,11 @@ class UserMap(Base):
 
 
 class UserPin(Base):
-    """The tracker user that a help desk user first matched by e-mail; a different match waits for a person."""
+    """The tracker user that a help desk user first matched by e-mail; a different match waits for a person.
+
+    Attributes:
+        is_additional: whether it was an additional address of one of the two: then it holds if no main address matches.
+    """
 
     __tablename__ = "user_pin"
 
@@ -91,6 +95,7 @@ class UserPin(Base):
     tracker_user_id: Mapped[int] = mapped_column(index=True)
     pinned_at: Mapped[datetime]
     confirmed_at: Mapped[datetime | None]
+    is_additional: Mapped[bool | None]
 
 
 class TrackerUser(Base):

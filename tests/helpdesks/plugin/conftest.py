@@ -60,7 +60,12 @@ EMAILS = [
     {"id": 2, "users_id": 7, "email": "alice@example.org", "is_default": 1},
     {"id": 3, "users_id": 8, "email": "bob@example.org", "is_default": 0},
 ]
-ALICE = {"id": 7, "email": "alice@example.org", "name": "Smith Alice"}
+ALICE = {
+    "id": 7,
+    "email": "alice@example.org",
+    "emails": ["alice@example.org", "private@example.org"],
+    "name": "Smith Alice",
+}
 BOB = {"id": 8, "email": "bob@example.org", "name": "Jones Bob"}
 Step = dict[str, Any]
 Play = Callable[..., list[Any]]

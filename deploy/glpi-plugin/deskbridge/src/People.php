@@ -11,11 +11,13 @@ declare(strict_types=1);
 namespace GlpiPlugin\Deskbridge;
 
 /**
- * The people of an event with their names and default e-mail addresses, read with two queries.
+ * The people of an event with their names and e-mail addresses, read with two queries.
  */
 final class People
 {
-    /** @var array<int, array{id: int, email: ?string, name: ?string}> */
+    private const MOST_EMAILS = 20; // the producer's limit
+
+    /** @var array<int, array{id: int, email: ?string, name: ?string, emails?: list<string>}> */
     private array $known = [];
 
     /**
@@ -47,13 +49,22 @@ final class People
             'WHERE'  => ['users_id' => $ids],
             'ORDER'  => ['is_default DESC', 'id'],
         ]);
+        $all = [];
         foreach ($emails as $row) {
-            $this->known[(int) $row['users_id']]['email'] ??= $row['email'] ?: null;
+            if ($row['email']) {
+                $all[(int) $row['users_id']][] = $row['email'];
+            }
+        }
+        foreach ($all as $id => $addresses) {
+            $this->known[$id]['email'] = $addresses[0];
+            if (count($addresses) > 1) {
+                $this->known[$id]['emails'] = array_slice($addresses, 0, self::MOST_EMAILS);
+            }
         }
     }
 
     /**
-     * @return array{id: int, email: ?string, name: ?string}|null
+     * @return array{id: int, email: ?string, name: ?string, emails?: list<string>}|null
      */
     public function get(int $id): ?array
     {
