@@ -264,7 +264,7 @@ def test_hostile_text_arrives_as_plain_text(scene: Scene, text: str) -> None:
 
 @pytest.mark.parametrize("empty", ["", "   ", "<p><br></p>", "\u0000"], ids=repr)
 def test_a_ticket_and_a_task_without_text_get_the_fallback_texts(scene: Scene, empty: str) -> None:
-    blank = scene.ticket(title=empty, content=empty)
+    blank = scene.ticket(title="" if "<" in empty else empty, content=empty)
     assert scene.forward(task_event(of_ticket=blank, of_task=task(content=empty))) == ["done"], scene.steps()
     assert scene.issue()["subject"] == "Ticket #4711"
     assert scene.entries()[0]["comments"] == "Work on helpdesk ticket #4711"
