@@ -44,11 +44,12 @@ _CLOSING_HINT = "|".join(
     name for name in f"{_BLOCKS} {_INLINE}".split() if name not in ("title", "link", "data")
 )
 _DESCRIBED_HINT = "a|font|iframe|img|input|label|span|textarea|video"  # with an attribute, no one types these
+_TYPED_RARELY = "b|em|font|i|strong|u"
 _OPENING_HINT = "p|br|hr|div|li|img|table|tr|td|th|ul|ol|html|h[1-6]|blockquote|pre"
 
 MARKUP = re.compile(
     rf"</(?:{_CLOSING_HINT})\s*+>|<(?:{_OPENING_HINT})(?:{_ATTRIBUTE})*+\s*+/?>"
-    rf"|<(?:{_DESCRIBED_HINT})(?:{_ATTRIBUTE})++\s*+/?>",
+    rf"|<(?:{_DESCRIBED_HINT})(?:{_ATTRIBUTE})++\s*+/?>|(?<!\w)<(?:{_TYPED_RARELY})>(?=\w)",
     re.IGNORECASE,
 )
 """Tags that identify HTML even if the event does not state the format."""
@@ -147,8 +148,8 @@ def _prepare(tree: Any, base: str | None) -> None:
             element.set("href", _absolute(address, base) or address)
         elif element.tag == "img":
             _show_image(element, base)
-        elif element.tag == "table" and _follows_list(element):
-            element.set("after", "list")
+        elif element.tag in ("pre", "table") and _follows_block(element):
+            element.set("after", "block")
 
 
 def _show_image(image: Any, base: str | None) -> None:
@@ -182,14 +183,14 @@ def _address(written: str) -> str:
     return " ".join(_decoded(written).replace(_LESS, "<").split())
 
 
-def _follows_list(table: Any) -> bool:
-    element = table
+def _follows_block(element: Any) -> bool:
+    """Return whether a table or code would touch the block before it."""
     while element is not None and element.getprevious() is None:
         element = element.getparent()
         if element is None or (element.text or "").strip():
             return False
     before = element.getprevious()
-    return before.tag in ("ol", "ul") and not (before.tail or "").strip()
+    return before.tag in ("ol", "pre", "table", "ul") and not (before.tail or "").strip()
 
 
 def _strip_tags(html: str) -> str:
@@ -282,9 +283,13 @@ def _start_image(state: Any, attributes: Any) -> None:
     state.tags[-1].write(attributes.get("alt", ""))
 
 
-def _start_table(state: Any, attributes: Any) -> None:
+def _start_block(state: Any, attributes: Any) -> None:
     if "after" in attributes:
         state.tags[-1].margin_before = 1
+
+
+def _start_table(state: Any, attributes: Any) -> None:
+    _start_block(state, attributes)
     state.current_table.append([])
 
 
@@ -356,6 +361,7 @@ _HANDLERS = CustomHtmlTagHandlerMapping(
         "ul": _start_list,
         "ol": _start_numbers,
         "li": _start_item,
+        "pre": _start_block,
         "table": _start_table,
         "tr": _start_row,
         "td": _start_cell,

@@ -107,7 +107,7 @@ class Ticket(TextHolder):
     """A ticket's snapshot at the time of the event."""
 
     id: Id = Field(description="The ticket's number")
-    title: str = Field(description="The current title; becomes the issue's subject")
+    title: str = Field(description="The current title, text; becomes the issue's subject")
     content: str | None = Field(default=None, description="HTML or text; becomes the issue's description")
     status: Integer = Field(description="The help desk's number of the status; see status_map")
     is_deleted: bool | None = Field(

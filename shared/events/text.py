@@ -16,7 +16,7 @@ _ESCAPED = re.compile(
     r"&(?:amp|lt|gt|quot|apos|nbsp|#0*(?:34|38|39|60|62|160)|#x0*(?:22|26|27|3c|3e|a0));",
     re.IGNORECASE,
 )
-
+_ENCODED_BY_GLPI_10 = re.compile("(?:[^&<>]|&#(?:38|60|62);)*+")
 
 _MEANT = {code: bytes([code]).decode("cp1252", "ignore") for code in range(0x80, 0xA0)}
 """Maps C1 control characters to the characters of Windows-1252, since no one means the control character."""
@@ -46,18 +46,20 @@ def plain_text(rich: str | None, content_format: str | None = None, base: str | 
     return text if any(map(_shows, text)) else ""
 
 
-def one_line(rich: str | None, limit: int) -> str:
-    """Turn rich text into one line for a subject (SPEC 2.4: truncated without a mark).
+def one_line(title: str | None, limit: int | None = None) -> str:
+    """Turn a title or a name into one line for a subject (SPEC 2.4: truncated without a mark).
 
     Args:
-        rich: as for `plain_text`.
+        title: text, not HTML; GLPI 10 stored it with references for ``& < >``, which are decoded.
         limit: maximum number of characters (code points) to return.
 
     Returns:
         The text with every run of white space as one blank, at most `limit` characters, without outer blanks.
     """
-    text = " ".join(plain_text(rich).split())
-    return text[: _boundary(text, limit)].rstrip()
+    written = title or ""
+    text = unescape(written) if _ENCODED_BY_GLPI_10.fullmatch(written) else written
+    line = " ".join(plain_text(text, "plain").split())
+    return line if limit is None else line[: _boundary(line, limit)].rstrip()
 
 
 def cut(text: str, limit: int, mark: str = "…") -> str:

@@ -59,7 +59,7 @@ class TicketPart(Part):
     """The ticket, in its newest snapshot."""
 
     id: Annotated[int, _about("Ticket number", 4711)]
-    title: Annotated[str, _about("Title as GLPI sent it; may contain markup", "Printer on the 2nd floor")]
+    title: Annotated[str, _about("Title as GLPI sent it: text, not HTML", "Printer on the 2nd floor")]
     content: Annotated[
         str | None,
         _about("Description as GLPI sent it, usually HTML", "<p>It <b>does not</b> print.</p>"),

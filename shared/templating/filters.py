@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from shared.events.formatting import Formatting, formatted
 from shared.events.snapshots import ContentFormat
-from shared.events.text import cut, hours, plain_text
+from shared.events.text import cut, hours, one_line, plain_text
 from shared.notices.templates import TemplateProblem
 from shared.templating.values import (
     OUTPUT_BYTES,
@@ -377,6 +377,8 @@ FILTERS: tuple[Function, ...] = (
     Function("capitalize", lambda value: as_text(value).capitalize(), (),
              "the first letter a capital, the others small", "{{ticket.title | capitalize}}"),
     Function("trim", lambda value: as_text(value).strip(), (), "no blanks at the ends", "{{ticket.title | trim}}"),
+    Function("one_line", lambda value: one_line(as_text(value)), (),
+             "a title or name in one line, as without a template", "{{ticket.title | one_line}}"),
     Function("plain", lambda value, *known: plain_text(as_text(value), *known), (
                  Parameter("content_format", _content_format, required=False),
                  Parameter("helpdesk_url", _web_address, required=False)),

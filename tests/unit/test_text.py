@@ -42,10 +42,16 @@ MARKUP = [
     ("<style>p{}</style><script>alert('<p>')</script><!-- <p>no</p> --><p>yes</p>", "yes"),
     ('<p>a</p><p style="display: none">no</p>', "a"),
     ("<pre>a  b\n  c</pre>", "a  b\n  c"),
+    ("<table><tr><td>a</td><td>b</td></tr></table><pre>c\n  d</pre><p>e</p>", "a | b\n\nc\n  d\n\ne"),
+    ("<ul><li>a</li></ul><pre>b</pre><div><pre>c</pre></div>", "* a\n\nb\n\nc"),
+    ("<p>a</p><pre>b</pre>c<pre>d</pre>", "a\n\nb\nc\nd"),
     ("<dl><dt>a</dt><dd>b</dd></dl>", "a\nb"),
     ("<P>A</P>", "A"),
     ("<?xml version='1.0' encoding='utf-8'?><!DOCTYPE html><html><body><p>a</p></body></html>", "a"),
     ("<p>never closed", "never closed"),
+    ("<b>Urgent", "Urgent"),
+    ("Please <strong>call back", "Please call back"),
+    ("see\n<u>underlined <em>twice", "see underlined twice"),
     ("<p>a\x00b\x07c&#0;&#7;d\ud800e</p>", "abc\ufffdde"),
     ('<p style="margin-top: 90000em; padding-left: 90000em">a</p>', "a"),
 ]  # fmt: skip
@@ -58,6 +64,7 @@ PLAIN = [
     "if (a<b) && c>d",
     "std::map<a, b> and List<String> and cmp <a> <b>",
     "replace <title> by your <address>",
+    "a<b>c, press <b> or <i>, vector<i>x",
     "one\n  two\n\nthree\tfour",
     "<<<>>> </> <!--",
 ]
@@ -209,7 +216,7 @@ def test_what_is_said_to_be_plain_keeps_every_character(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["invoice_\u202efdp.exe", "\u2067invoice\u2069_fdp.exe", "<p>invoice\u202d_fdp.exe</p>"]
+    "text", ["invoice_\u202efdp.exe", "\u2067invoice\u2069_fdp.exe", "invoice\u202d_fdp.exe"]
 )
 def test_no_character_shows_a_title_in_another_order(text: str) -> None:
     assert one_line(text, 255) == "invoice_fdp.exe"
@@ -312,10 +319,29 @@ def test_one_line_is_one_line_of_at_most_the_limit(rich: str, limit: int) -> Non
 
 
 def test_one_line_folds_white_space_and_marks_no_cut() -> None:
-    assert one_line("<p>a\nb</p><p>c</p>", 255) == "a b c"
+    assert one_line(" a\nb\t \n\nc ", 255) == "a b c"
     assert one_line("abc def", 5) == "abc d"
     assert one_line("abc def", 4) == "abc"
     assert one_line(None, 255) == ""
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "The <select> box is empty & <table> broken",
+        "<script>alert(1)</script> blocked by WAF",
+        "<b>Urgent</b> &amp; &lt;p&gt; &#60; 5 <",
+        "AT&T &copy",
+        "<br>",
+    ],
+)
+def test_a_title_is_text_as_written(title: str) -> None:
+    assert one_line(title) == title
+
+
+def test_a_title_is_decoded_where_glpi_10_stored_it_encoded() -> None:
+    assert one_line("The &#60;b&#62; box &#38;amp; R&#38;D") == "The <b> box &amp; R&D"
+    assert one_line("The &#60;b> box") == "The &#60;b> box"
 
 
 def test_one_line_does_not_split_a_composed_character() -> None:

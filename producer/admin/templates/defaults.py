@@ -15,7 +15,7 @@ from shared.templating.values import TAGS
 _DEFAULTS: dict[Operation, dict[str, Any]] = {
     Operation.ISSUE_CREATE: {
         "project_id": "{{project.tracker_project_id}}",
-        "subject": f"{{{{ticket.title | plain | split | join: ' ' | truncate: {LONGEST_SUBJECT}"
+        "subject": f"{{{{ticket.title | one_line | truncate: {LONGEST_SUBJECT}"
         " | default: (prefix ticket.id 'Ticket #')}}",
         "description": "{{ticket.content | plain: ticket.content_format ticket.helpdesk_url"
         " | formatted: config.text_formatting | default: null}}",
@@ -56,7 +56,7 @@ _DEFAULTS: dict[Operation, dict[str, Any]] = {
 }
 WITH_TICKET: dict[Operation, dict[str, Any]] = {
     Operation.ISSUE_CREATE: {
-        "subject": "[GLPI {{ticket.id}}] {{ticket.title | plain | split | join: ' ' | truncate: 220}}",
+        "subject": "[GLPI {{ticket.id}}] {{ticket.title | one_line | truncate: 220}}",
         "description": "{{#if ticket.url}}{{ticket.url}}\n\n{{/if}}"
         "{{ticket.content | plain: ticket.content_format ticket.helpdesk_url | formatted: config.text_formatting}}",
     },

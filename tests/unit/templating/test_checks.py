@@ -41,10 +41,10 @@ def test_a_missing_issue_and_hours_are_filled_in_and_reported() -> None:
 
 @pytest.mark.parametrize(
     ("title", "subject"),
-    [("<b>Ink</b> is\nout", "Ink is out"), ("<p> </p>", "Ticket #4711"), ("", "Ticket #4711")],
+    [("<b>Ink</b> is\nout", "<b>Ink</b> is out"), (" \u200b ", "Ticket #4711"), ("", "Ticket #4711")],
 )
 def test_a_missing_or_blank_subject_is_the_one_of_1_x(title: str, subject: str) -> None:
-    for members in ({}, {"subject": " "}, {"subject": "{{ticket.title | plain | default: null}}"}):
+    for members in ({}, {"subject": " "}, {"subject": "{{ticket.title | one_line | default: null}}"}):
         rendering = rendered(ISSUE, {"project_id": 11, **members}, ticket__title=title)
         assert rendering.payload["issue"]["subject"] == subject
 

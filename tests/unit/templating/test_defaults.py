@@ -171,7 +171,7 @@ def test_a_body_that_is_not_the_specification_s_is_a_deviation() -> None:
 
 @PROFILE
 @given(TICKETS, CONFIGS, IDS, OPTIONAL_ID)
-@example(Ticket(id=1, title="<p> </p>", content="", status=5, entity_id=0), PluginConfig(), 1, None)
+@example(Ticket(id=1, title=" \u200b ", content="", status=5, entity_id=0), PluginConfig(), 1, None)
 def test_an_issue_is_as_in_1_x(
     ticket: Ticket, config: PluginConfig, project_id: int, category_id: int | None
 ) -> None:
@@ -262,7 +262,7 @@ def test_a_template_with_the_ticket_tells_its_number_and_leads_back_to_it(url: s
         return fields
 
     issue = rendered(Operation.ISSUE_CREATE)
-    assert issue["subject"] == "[GLPI 4711] Printer on fire"
+    assert issue["subject"] == "[GLPI 4711] Printer <b>on</b> fire"
     assert issue["description"] == "\n\n".join([*([url] if url else []), "It burns"])
     assert issue["project_id"] == 11
     assert rendered(Operation.TIME_ENTRY_CREATE)["comments"] == "GLPI 4711: Work"
