@@ -44,6 +44,17 @@ class Caution(Code, article=WRONG_ASKED):
         ),
     )
     LINKED_WITHOUT_CATEGORY = Message("linked_without_category", "mapped without a category: {problem}")
+    LINKED_UNCHECKED = Message(
+        "linked_unchecked",
+        (
+            "Redmine project {tracker_project_id} was accepted without a check, because no metadata is cached: run "
+            "`deskbridge metadata sync`"
+        ),
+    )
+    LINKED_TO_NO_PROJECT = Message(
+        "linked_to_no_project",
+        "the mapping was added before Redmine's lists were read: {problem}; correct it",
+    )
     FORM_SENT_AS_IT_IS = Message(
         "form_sent_as_it_is", "{template} failed, so deskbridge sent the form unchanged: {problem}"
     )

@@ -286,7 +286,10 @@ class Hint(Code):
 
     CUSTOM_FIELD_REQUIRED = Message(
         "custom_field_required",
-        "Redmine requires the custom field {name}, which has no value",
+        (
+            "Redmine requires the custom field {name}, which has no value (if it is optional now, run "
+            "`deskbridge metadata sync`)"
+        ),
         article="KB-HINT-003",
     )
     CUSTOM_FIELD_NOT_A_CHOICE = Message(

@@ -61,7 +61,11 @@ class Left(Reasoned):
 
 
 class DryRun(Answer):
-    """The result of a dry run; `answer` is Redmine's answer, unchanged."""
+    """The result of a dry run; `answer` is Redmine's answer, unchanged.
+
+    `payload` is what the template gives. In a dry run a mark is added to a new issue's subject, or to a new project's
+    name and identifier, so that it is found and deleted whatever happens.
+    """
 
     payload: dict[str, Any]
     warnings: list[str]

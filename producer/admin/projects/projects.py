@@ -31,6 +31,7 @@ from shared.errors import (
     TrackerRejected,
 )
 from shared.events.config import PluginConfig
+from shared.metadata.confirming import confirm_mapping
 from shared.metadata.reading import find_project
 from shared.metadata.synchronisation import Connect, MetadataResult, synchronise
 from shared.notices.cautions import Caution
@@ -104,7 +105,20 @@ class ProjectForms:
             self.store, link, replay=replay, keep_category=keep_category, connect=self.connect
         )
         self._notify(linked)
-        return Made(linked, created=False, metadata=synchronise(self.store, self.locks, self.connect))
+        metadata = synchronise(self.store, self.locks, self.connect)
+        return Made(linked, created=False, metadata=metadata, warnings=self._unconfirmed(linked))
+
+    def _unconfirmed(self, linked: MappingResult) -> tuple[Notice, ...]:
+        """Return what is wrong with a mapping that was added while no metadata was cached, now that it was read."""
+        if linked.confirmed:
+            return ()
+        try:
+            with self.store.transaction() as tx:
+                is_confirmed = confirm_mapping(tx, linked.mapping)
+        except NotFound as unknown:
+            return (Caution.LINKED_TO_NO_PROJECT(problem=unknown.notice),)
+        project_id = linked.mapping.tracker_project_id
+        return () if is_confirmed else (Caution.LINKED_UNCHECKED(tracker_project_id=project_id),)
 
     def create(
         self,

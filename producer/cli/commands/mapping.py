@@ -11,6 +11,7 @@ from producer.cli.output import count, print_json, say, table, warn
 from producer.cli.register import MAPPING, Json, command, id_argument, id_option
 from producer.cli.services import open_services
 from shared.notices.refusals import Refusal
+from shared.notices.render import sentence
 
 if TYPE_CHECKING:
     from producer.admin.projects.mappings import MappingResult
@@ -69,11 +70,8 @@ def add(
         warn(
             f"Redmine project {tracker_project_id} lacks {' and '.join(lacking)}: enable it in the project's settings"
         )
-    if not linked.confirmed:
-        warn(
-            f"Redmine project {tracker_project_id} was accepted without a check, because no metadata is cached: run "
-            "`deskbridge metadata sync`"
-        )
+    for caution in made.warnings:
+        warn(sentence(caution))
     warn_of_metadata(made)
     if as_json:
         print_json(

@@ -129,6 +129,17 @@ def test_a_link_is_put_shown_and_deleted(console: Console) -> None:
     console.refused("GET", "/api/links/projects/12", 404)
 
 
+@pytest.mark.parametrize(("project_id", "codes"), [(6, ["linked_to_no_project"]), (1, [])])
+def test_a_link_that_nothing_could_confirm_is_confirmed_by_the_read_that_follows(
+    console: Console, project_id: int, codes: list[str]
+) -> None:
+    """Project 6 is closed."""
+    put = console.do("PUT", "/api/links/projects/12", {"tracker_project_id": project_id})
+    assert put["confirmed"] is False
+    assert [one["code"] for one in put["cautions"]] == codes
+    assert len(put["warnings"]) == len(codes)
+
+
 def test_a_category_that_is_left_out_stays_and_null_removes_it(console: Console) -> None:
     console.do("POST", "/api/metadata/sync")
 
