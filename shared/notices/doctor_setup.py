@@ -165,6 +165,18 @@ class SetupFinding(Code):
         why=MAP,
         article="KB-SETUP-006",
     )
+    ADMINISTRATORS_MATCHED = Message(
+        "administrators_matched",
+        Plural(
+            "an e-mail address alone lets a GLPI user act as an administrator of Redmine: {people}",
+            "e-mail addresses alone let {count} GLPI users act as administrators of Redmine: {people}",
+        ),
+        why=(
+            "confirm correct matches with `user list --confirm`, and change wrong ones with `user map`. To match "
+            "no administrator by e-mail, run `deskbridge config set match_administrators=false`"
+        ),
+        article="KB-SETUP-006",
+    )
     MATCHES_NEW = Message(
         "matches_new",
         Plural(

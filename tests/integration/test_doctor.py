@@ -254,6 +254,24 @@ def test_what_is_wrong_is_found(
     assert found.record == RECORDS[check]
 
 
+@pytest.mark.promise("SEC-94")
+def test_administrators_of_redmine_who_were_matched_by_e_mail_are_named_until_that_is_confirmed(
+    healthy: Bridge, stand_in: StandIn
+) -> None:
+    def named() -> list[str]:
+        code = SetupFinding.ADMINISTRATORS_MATCHED
+        return [one.what for one in findings(healthy) if one.found.code == code]
+
+    work_of(BOB)(healthy, stand_in)
+    assert named() == []
+    work_of({"id": 99, "email": "admin@example.net"})(healthy, stand_in)
+    (text,) = named()
+    assert "99 (admin@example.net): admin" in text
+    with healthy.store.transaction() as tx:
+        tx.people.confirm(99, tx.people.pins()[99])
+    assert named() == []
+
+
 def test_tasks_of_technicians_who_did_not_write_them_are_counted(healthy: Bridge) -> None:
     healthy.forward(
         task_event(6, of_task=task(513, technician=BOB)), task_event(7, of_task=task(514, technician=ALICE))

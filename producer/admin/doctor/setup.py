@@ -191,14 +191,17 @@ def people(installation: Installation) -> Iterator[CheckResult]:
     others = (*locked, *shared, *deleted)
     unknown = [one for one in nobody if one not in others]
     new = [one for one in found if one.new]
+    with installation.store.transaction() as tx:
+        admins = {one.tracker_user_id for one in tx.people.cached() if one.admin} if new else set()
+    powerful = [one for one in new if one.tracker_user_id in admins]
+    if powerful:
+        named = [_matched(one) for one in powerful[:MOST_NAMED]]
+        yield warning("people", SetupFinding.ADMINISTRATORS_MATCHED(count=len(powerful), people=named))
     if waiting:
         reasons = [one.notice for one in waiting[:MOST_NAMED]]
         yield warning("people", SetupFinding.MATCHES_WAIT(count=len(waiting), people=reasons))
     if new:
-        named = [
-            Named.PERSON_MATCHED(helpdesk_user_id=one.helpdesk_user_id, email=one.email, login=one.login)
-            for one in new[:MOST_NAMED]
-        ]
+        named = [_matched(one) for one in new[:MOST_NAMED]]
         yield warning("people", SetupFinding.MATCHES_NEW(count=len(new), people=named))
     if shared:
         named = [_person(one, one.notice.params["candidates"]) for one in shared[:MOST_NAMED]]
@@ -240,6 +243,10 @@ def _found_by_email(installation: Installation, people: Sequence[Mapped]) -> dic
     except TrackerError:
         return found
     return found
+
+
+def _matched(one: Mapped) -> Notice:
+    return Named.PERSON_MATCHED(helpdesk_user_id=one.helpdesk_user_id, email=one.email, login=one.login)
 
 
 def _person(one: Mapped, candidates: Sequence[str] | None = None) -> Notice:
