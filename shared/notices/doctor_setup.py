@@ -257,6 +257,9 @@ class Named(Code):
         "{helpdesk_user_id} ({email}; Redmine finds {candidates} by this address)",
         article="KB-SETUP-006",
     )
+    ISSUE_OF_TICKET = Message(
+        "issue_of_ticket", "issue #{issue_id} (ticket {ticket_id})", article="KB-SETUP-004"
+    )
     TEMPLATE_IN_FORCE = Message("template_in_force", "{operation} ({name})", article="KB-TEMPLATE-001")
     FIELD_REQUIRED_THERE = Message("field_required_there", "{id} ({name})", article="KB-TRACKER-003")
     LEFT_ON_TRACKER = Message(

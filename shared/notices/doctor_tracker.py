@@ -18,6 +18,15 @@ class TrackerFinding(Code):
         ),
         article="KB-SETUP-002",
     )
+    DELETED_BUT_OPEN = Message(
+        "deleted_but_open",
+        Plural(
+            "the ticket of an issue was deleted in GLPI, but the issue is open: {issues}",
+            "the tickets of {count} issues were deleted in GLPI, but the issues are open: {issues}",
+        ),
+        why="close them in Redmine if the work is done; deskbridge changes nothing there after a deletion",
+        article="KB-SETUP-004",
+    )
     LINKS_NOT_ALL_READ = Message(
         "links_not_all_read",
         (

@@ -46,7 +46,7 @@ from shared.tracker import concurrent_reads
 from shared.tracker.projects import listed_now
 from tests.support.bridge import Bridge
 from tests.support.databases import make_tables
-from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
+from tests.support.events import ALICE, BOB, deletion, task, task_event, ticket, ticket_event
 
 Change = Callable[[Bridge, StandIn], object]
 
@@ -279,6 +279,18 @@ def test_tasks_of_technicians_who_did_not_write_them_are_counted(healthy: Bridge
     healthy.forward(task_event(8, of_task=task(513, technician=BOB)))
     counted = [one for one in findings(healthy) if one.found.code == SetupFinding.TASK_AUTHORS]
     assert [(one.status, one.found.params["count"]) for one in counted] == [("ok", 1)]
+
+
+def test_an_issue_that_is_open_though_its_ticket_was_deleted_is_named_until_it_is_closed(
+    healthy: Bridge, stand_in: StandIn
+) -> None:
+    healthy.forward(deletion(20, "ticket.deleted"))
+    expected = TrackerFinding.DELETED_BUT_OPEN(
+        count=1, issues=[Named.ISSUE_OF_TICKET(issue_id=6, ticket_id=4711)]
+    )
+    assert wrong(healthy)["issue statuses"].found == expected
+    stand_in.patch("issues", 6, status_id=5)
+    assert "issue statuses" not in wrong(healthy)
 
 
 def test_a_role_that_may_read_private_notes_is_no_fault_since_requesters_do_not_get_it(

@@ -12,9 +12,10 @@ from producer.admin.doctor.finding import CheckResult, failure, ok, unknown, war
 from producer.admin.doctor.installation import Installation
 from shared.errors import ImpersonationRefused, SettingsError, TrackerClosed, TrackerError
 from shared.notices.doctor_service import ServiceFinding
-from shared.notices.doctor_setup import SetupFinding
+from shared.notices.doctor_setup import Named, SetupFinding
 from shared.notices.doctor_tracker import TrackerFinding
 from shared.notices.faults import Detail
+from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
 from shared.notices.render import because
 from shared.redis.latency import SLOW_S
@@ -22,11 +23,12 @@ from shared.refusals.judging import names_of
 from shared.store.configuration.mappings import ProjectMapping
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.tracker.client import USERS, TrackerClient
-from shared.tracker.lists import PAGE_SIZE
+from shared.tracker.lists import PAGE_SIZE, rows_of
 from shared.tracker.projects import NEEDED_MODULES, ProjectNow, ProjectState
 from shared.tracker.rights import ADD_NOTES, RIGHT_TO, SET_PRIVATE
 
 NOT_FOUND = 404
+MOST_NAMED = 10
 GONE = {
     ProjectState.CLOSED: TrackerFinding.LINKED_PROJECT_CLOSED,
     ProjectState.ARCHIVED: TrackerFinding.LINKED_PROJECT_ARCHIVED,
@@ -251,3 +253,22 @@ def _issue_type(project: ProjectNow, issue_type_id: int | None) -> list[CheckRes
     choices = names_of(usable)["choices"]
     why = TrackerFinding.ISSUE_TYPE_NOT_USABLE(issue_type_id=issue_type_id, **project.named, choices=choices)
     return [failure("ids", why)]
+
+
+@check(Group.TRACKER)
+def issues_of_deleted_tickets(installation: Installation) -> Iterator[CheckResult]:
+    """Check that no issue is still open although its ticket was deleted."""
+    with installation.store.transaction() as tx:
+        tickets = tx.journal.issues_of_deleted(PAGE_SIZE)
+    if not tickets:
+        return
+    _, client = installation.connect()
+    ids = ",".join(map(str, tickets))
+    params = {"issue_id": ids, "status_id": "open", "limit": str(PAGE_SIZE)}
+    path, name = Kind.TICKET.path, Kind.TICKET.list_name
+    issues = [row["id"] for row in rows_of(client.call("GET", path, params=params), name, path)]
+    if issues:
+        named = [
+            Named.ISSUE_OF_TICKET(issue_id=one, ticket_id=tickets.get(one)) for one in issues[:MOST_NAMED]
+        ]
+        yield warning("issue statuses", TrackerFinding.DELETED_BUT_OPEN(count=len(issues), issues=named))

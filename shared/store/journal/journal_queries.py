@@ -31,7 +31,7 @@ from shared.store.ledger.transitions import FOR_A_PERSON
 from shared.store.tables.explained import reason_from_columns
 from shared.store.tables.functions import among, number_in
 from shared.store.tables.journal import EventState, JournalEvent, TicketDeletion, TicketState
-from shared.store.tables.ledger import DocumentLink, NoteLink, TaskTimeLink, TicketIssueLink
+from shared.store.tables.ledger import DocumentLink, LedgerState, NoteLink, TaskTimeLink, TicketIssueLink
 from shared.store.tables.prepared import execute_prepared
 from shared.store.tables.types import moment
 
@@ -269,6 +269,17 @@ class JournalQueries:
         )
         rows = self._session.execute(skipped)
         return [ticket_id for ticket_id, deleted, last in rows if last - deleted > margin]
+
+    def issues_of_deleted(self, most: int) -> dict[int, int]:
+        """Return the issues of the tickets that were deleted last: issue to ticket."""
+        linked = (
+            select(TicketIssueLink.tracker_id, TicketDeletion.ticket_id)
+            .join(TicketDeletion, TicketDeletion.ticket_id == TicketIssueLink.ticket_id)
+            .where(TicketIssueLink.state == LedgerState.LINKED, TicketDeletion.is_deleted)
+            .order_by(TicketDeletion.event_id.desc())
+            .limit(most)
+        )
+        return {issue_id or 0: ticket_id for issue_id, ticket_id in self._session.execute(linked)}
 
     def newest_of_any_task(self, most: int) -> Sequence[JournalEvent]:
         """Return the ticket task events among the newest `most` events, with only state and reason loaded."""
