@@ -59,6 +59,7 @@ class Board:
         self._tally = tally
         self._mortal = mortal
         self._active: dict[int, str] = {}
+        self._seen: dict[int, float] = {}
         self._settings: dict[str, Any] = {}
 
     def fault(self, name: str, options: dict[str, Any], later: Later) -> None:
@@ -100,7 +101,10 @@ class Board:
         busy = {
             issue_id for one in self._stand_in.requests() if one["at"] > since for issue_id in _about(one)
         }
-        found = {ticket: one for ticket, one in self._mortal_issues().items() if one not in busy}
+        # the request that created an issue does not name it
+        mortal = self._mortal_issues()
+        seen = {one: self._seen.setdefault(one, time.monotonic()) for one in mortal.values()}
+        found = {ticket: one for ticket, one in mortal.items() if one not in busy and seen[one] < since}
         if not found:
             return 0
         ticket_id = sorted(found)[int(share * len(found))]
