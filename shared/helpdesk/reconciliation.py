@@ -121,9 +121,11 @@ def reconcile(
             missing = sorted(_missing(tx, batch, found, day), key=lambda one: one.changed_at)
             _count(tx, missing, found, with_issue)
             unsent += _unsent(tx, batch)
-        if last:
             overdue = (read_until - OVERLAP, began - ON_ITS_WAY)
-            found.missed += sum(overdue[0] <= one.changed_at <= overdue[1] for one in missing)
+            missed = sum(overdue[0] <= one.changed_at <= overdue[1] for one in missing) if last else 0
+            found.missed += missed
+            if missed and not dry_run:  # now, as this run may not reach the end
+                tx.reconciliation.missed(missed)
         if not dry_run:
             most_bytes -= _append(store, missing)
             if most_bytes < 0:

@@ -22,6 +22,11 @@ class Reconciliation:
         """Return the last complete run, or None if there was none."""
         return self._session.get(ReconciliationMark, THE_ROW)
 
+    def missed(self, more: int) -> None:
+        """Count more events that the journal lacked, until the next complete run."""
+        if mark := self.get():
+            mark.missing += more
+
     def ran(self, read_until: datetime, missing: int, hours_since: str | None = None) -> None:
         """Record a complete run.
 
