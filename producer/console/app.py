@@ -66,6 +66,7 @@ def create_console(settings: Settings) -> FastAPI:
         notifying.cancel()
         monitoring.close()
         app.state.examinations.close()
+        app.state.hours.close()
         await run_in_threadpool(store.database.close)
 
     app = ShieldedApp(

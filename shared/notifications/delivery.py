@@ -29,7 +29,7 @@ PACKAGE, EXTRA, FIELD = "apprise", "[notify]", "urls"
 PATIENCE_S = 20.0
 SENDER, OURS = "shared.notifications.sender", "DESKBRIDGE_"
 STATUS = re.compile(r"\berror=(\d{3})\b")
-LOCAL = ("dbus", "qt", "kde", "glib", "gnome", "macosx", "windows", "syslog", "blink1")
+LOCAL = ("dbus", "qt", "kde", "gio", "glib", "gnome", "macosx", "windows", "syslog", "blink1")
 """Schemes that reach only this machine."""
 MOST = 20
 

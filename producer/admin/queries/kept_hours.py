@@ -50,6 +50,10 @@ class KeptHours:
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="hours")
         self._latest: dict[tuple[str, float], asyncio.Future[KeptReport]] = {}
 
+    def close(self) -> None:
+        """Make no report any more that was not begun."""
+        self._readers.shutdown(wait=False, cancel_futures=True)
+
     async def look(self, month: str, seconds: float, *, again: bool = False) -> KeptReport:
         """Return the report of a month, without a thread of the other pages: `of` makes it in one of the readers."""
         key = (month, seconds)
