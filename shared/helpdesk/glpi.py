@@ -362,7 +362,7 @@ class GlpiLookup:
                 "GLPI-Entity-Recursive": "true",
             }
             status, answer = ask(headers)
-            if status != 401:
+            if status not in (400, 401):  # 400: a token of before a restore
                 break
         return status, answer
 

@@ -1,7 +1,7 @@
 """A stand-in for the parts of GLPI's API v2 that deskbridge uses, with the oddities of a real GLPI 11.0.6.
 
 * A token by client credentials is issued, but every read with it gets 401.
-* A GET with a Content-Type gets 400.
+* A GET with a Content-Type gets 400, and so does a token that GLPI does not know, for example since a restore.
 * An incomplete list has status 206.
 """
 
@@ -154,10 +154,10 @@ class GlpiApi:
             return self._token(json.loads(body))
         if headers.get("Content-Type") is not None:
             return 400, {"title": "The request body is not valid JSON"}
-        if (
-            self.refuses_tokens
-            or self.tokens.get(headers.get("Authorization", "").removeprefix("Bearer ")) != "password"
-        ):
+        token = headers.get("Authorization", "").removeprefix("Bearer ")
+        if token not in self.tokens:
+            return 400, {"status": "ERROR_INVALID_PARAMETER", "title": "Invalid OAuth token"}
+        if self.refuses_tokens or self.tokens[token] != "password":
             return 401, {"status": "ERROR_UNAUTHENTICATED"}
         return self._read(
             path, {name: values[0] for name, values in parse_qs(urlsplit(target).query).items()}
