@@ -168,6 +168,18 @@ class ServiceFinding(Code):
         ),
         article="KB-SERVICE-003",
     )
+    VERSIONS_EQUAL = Message(
+        "versions_equal", "all live processes have version {version}", article="KB-SERVICE-002"
+    )
+    VERSIONS_DIFFER = Message(
+        "versions_differ",
+        Plural(
+            "{count} live process has another version than {version}: {processes}",
+            "{count} live processes have another version than {version}: {processes}",
+        ),
+        why="restart them with the new version; change no settings, mappings or templates before",
+        article="KB-SERVICE-002",
+    )
     ALONE_IN_REDIS = Message(
         "alone_in_redis", "{installation}, the only one in its Redis database", article="KB-SERVICE-003"
     )

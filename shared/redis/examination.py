@@ -31,6 +31,15 @@ def keep(redis: Redis, found: Sequence[dict[str, Any]]) -> None:
     redis.set(key_of(redis, KEY), json.dumps(list(found), default=str), ex=KEPT_S)
 
 
+def forget(redis: Redis) -> None:
+    """Delete the results: they can name a person.
+
+    Raises:
+        RedisError: if a call to Redis fails.
+    """
+    redis.delete(key_of(redis, KEY))
+
+
 def kept(redis: Redis) -> list[dict[str, Any]] | None:
     """Return the results that were not OK in the doctor's last run, or None if there was no recent run.
 

@@ -89,6 +89,15 @@ def test_all_is_well_and_every_check_says_so(healthy: Bridge) -> None:
     assert all(one.record is None for one in found)
 
 
+def test_a_process_of_another_version_is_named_until_it_has_stopped(healthy: Bridge) -> None:
+    with healthy.store.transaction() as tx:
+        tx.producers.mark("old:8080", Process("old", 7, "0.0.9", "2026-01-05 09:00 UTC"), [])
+    found = wrong(healthy)
+    assert found.keys() == {"versions"}
+    assert found["versions"].found.code == ServiceFinding.VERSIONS_DIFFER
+    assert "old 7 (0.0.9)" in found["versions"].what
+
+
 def configure(**values: object) -> Change:
     return lambda bridge, _: bridge.configure(**values)
 

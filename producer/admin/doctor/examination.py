@@ -68,6 +68,7 @@ def _examine(installation: Installation) -> Iterator[CheckResult]:
     if not alive:
         return
     yield from services.producer(installation)
+    yield from services.versions(installation)
     yield from setup.api_key(installation)
     yield from _in_time(_of_the_tracker, installation)
     yield from services.clocks(installation)

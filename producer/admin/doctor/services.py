@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 from redis.exceptions import RedisError
@@ -19,6 +20,7 @@ from shared.errors import SettingsError
 from shared.notices.doctor_service import ServiceFinding
 from shared.notices.doctor_setup import Named
 from shared.notices.notice import Code
+from shared.process.itself import release
 from shared.redis.call_limits import published
 from shared.redis.heartbeat import ALIVE_S, BEAT, CONSOLE, WORKER, Heartbeats, ProcessSign
 from shared.redis.latency import SLOW_S, seconds_per_call
@@ -33,6 +35,7 @@ SLOWEST_RATE = 1.0
 CLOCK_FAILURE_S = 120.0
 LATELY = timedelta(days=1)
 LONGEST_ERROR = 200
+MOST_NAMED = 10
 HINDRANCES = {
     "standby": ServiceFinding.DATABASE_STANDBY,
     "read only": ServiceFinding.DATABASE_READ_ONLY,
@@ -232,6 +235,29 @@ def _alive(check: str, seen: Sequence[ProcessSign | Producer], found: Code) -> C
 
 def _last(seen: Sequence[ProcessSign | Producer]) -> dict[str, float]:
     return {"seconds": seen[0].seconds} if seen else {}
+
+
+@check(Group.SERVICES, {"versions": "KB-SERVICE-002"})
+def versions(installation: Installation) -> Iterator[CheckResult]:
+    """Check that all live processes have this version: during an upgrade old ones still run."""
+    heartbeats = Heartbeats(installation.redis)
+    with installation.store.transaction() as tx:
+        seen: list[ProcessSign | Producer] = [*tx.producers.seen()]
+    with suppress(RedisError):
+        seen += (one for kind in (WORKER, BEAT, CONSOLE) for one in heartbeats.seen(kind))
+    others = sorted(
+        {
+            f"{one.process.host} {one.process.pid} ({one.process.version})"
+            for one in seen
+            if one.seconds <= ALIVE_S and one.process.version != release()
+        }
+    )
+    if others:
+        named = others[:MOST_NAMED]
+        about = {"version": release(), "count": len(others), "processes": named}
+        yield warning("versions", ServiceFinding.VERSIONS_DIFFER(**about))
+    else:
+        yield ok("versions", ServiceFinding.VERSIONS_EQUAL(version=release()))
 
 
 @check(Group.SERVICES, {"clock": "KB-SERVICE-007"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -110,7 +111,10 @@ def forget(
     so that no duplicates are created. The command is refused while an event of the person is not finished. Delete the
     person in Redmine first. If not, the next metadata sync brings the data back.
     """
+    from redis.exceptions import RedisError
+
     from producer.admin.privacy import forgetting
+    from shared.redis import examination
 
     if (user_id is None) == (email is None):
         raise WrongUsage("choose the person: enter either GLPI_USER_ID or --email")
@@ -118,6 +122,8 @@ def forget(
         raise WrongUsage(f"--email {email} is not an e-mail address")
     with open_services() as services:
         done = forgetting.forget(services.store, user_id, email)
+        with suppress(RedisError):  # they expire in a quarter of an hour
+            examination.forget(services.redis)
     for warning in done.warnings:
         warn(sentence(warning))
     if as_json:

@@ -13,10 +13,13 @@ from shared.connection.connector import Connector
 from shared.errors import TrackerClosed
 from shared.events.config import PluginConfig
 from shared.events.snapshots import HelpdeskUser
+from shared.redis import examination, locks
 from shared.store.configuration.matching import TrackerPerson
+from shared.store.tables.journal import EventState
 from shared.tracker.answers import Answer
 from shared.tracker.client import Target, TrackerClient
 from shared.tracker.lists import PAGE_SIZE
+from tests.support.events import task_event
 from tests.unit.cli.conftest import Shell
 
 
@@ -189,3 +192,11 @@ def test_users_lists_whom_events_named_and_who_they_are(shell: Shell, tracker: F
     assert "no mapping and no e-mail" in " ".join(shell.do("user", "list").split())
     shell.do("user", "unmap", "9")
     assert "has no mapping" in shell.fail("user", "unmap", "9")
+
+
+def test_an_erasure_also_deletes_what_the_doctor_found_last_which_can_name_the_person(shell: Shell) -> None:
+    redis = locks.make_redis(None, lambda: "")  # type: ignore[arg-type]
+    examination.keep(redis, [{"check": "people", "params": {"email": "alice@example.test"}}])
+    shell.end(shell.receive(task_event()), EventState.DONE, "sent")
+    shell.do("user", "forget", "7")
+    assert examination.kept(redis) is None
