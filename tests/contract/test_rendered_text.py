@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import time
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from shared.events.formatting import Formatting, formatted
 from tests.contract.conftest import REDMINE
 from tests.contract.seed import User
 from tests.contract.support import Tracker, unique
+from tests.support.follow_ups import FOLLOW_UPS
 
 OFFERED: dict[str, list[Formatting]] = {
     "5.0": ["textile", "markdown", "common_mark"],
@@ -204,12 +206,33 @@ def is_harmless(element: html.HtmlElement) -> bool:
     return element.tag in ("div", "p", "br", "pre", "code")
 
 
-@pytest.fixture(scope="module")
-def shown(tracker: Tracker, pages: Pages, formatting: Formatting) -> dict[str, html.HtmlElement]:
+def shown_by(
+    tracker: Tracker, pages: Pages, formatting: Formatting, texts: list[str]
+) -> dict[str, html.HtmlElement]:
     """Return what Redmine shows for each text, formatted as deskbridge sends a ticket's texts."""
-    texts = [*PROSE, *MARKUP]
     made = [tracker.issue(subject=unique("silent"), description=formatted(one, formatting)) for one in texts]
     return dict(zip(texts, pages.descriptions([one["id"] for one in made]), strict=True))
+
+
+@pytest.fixture(scope="module")
+def shown(tracker: Tracker, pages: Pages, formatting: Formatting) -> dict[str, html.HtmlElement]:
+    """Return what Redmine shows for each text of this module."""
+    return shown_by(tracker, pages, formatting, [*PROSE, *MARKUP, *FOLLOW_UPS.values()])
+
+
+def random_text(chance: random.Random) -> str:
+    """Return a text of words, characters with a meaning, and pieces of markup."""
+    pieces = [
+        *"ab#*-_~`<>@!{}[]()|=\\&;%1.:?+^\"', é",
+        *" ".join(MARKUP).split(),
+        "\n",
+        "\n\n",
+        "\n    ",
+        "\n* ",
+    ]
+    parts = [chance.choice([*" ", ""]) + chance.choice(pieces) for _ in range(chance.choice([3, 6, 12, 24]))]
+    text = re.sub(" +$", "", "".join(parts), flags=re.MULTILINE)
+    return re.sub("\n{3,}", "\n\n", text).strip() or "a"
 
 
 @pytest.mark.parametrize("text", PROSE)
@@ -223,6 +246,36 @@ def test_markup_is_shown_as_it_was_written(shown: dict[str, html.HtmlElement], t
     page = shown[text]
     assert [html.tostring(one) for one in page.iter() if not is_harmless(one)] == []
     assert seen(page) == expected(text, page)
+
+
+@pytest.mark.parametrize("name", FOLLOW_UPS)
+def test_a_mail_is_shown_as_it_was_written(shown: dict[str, html.HtmlElement], name: str) -> None:
+    text = FOLLOW_UPS[name]
+    page = shown[text]
+    assert [html.tostring(one) for one in page.iter() if not is_harmless(one)] == []
+    assert seen(page) == expected(text, page)
+    assert (page.find(".//pre") is not None) == (name in ("table of blanks", "code"))
+
+
+def test_the_addresses_of_a_mail_are_links(shown: dict[str, html.HtmlElement]) -> None:
+    page = shown[FOLLOW_UPS["addresses"]]
+    assert [unquote(one) for one in page.xpath(".//a/@href") if one.startswith("https")] == [
+        "https://shop.example.com/cart?item=12&step=2#pay_now",
+        "https://docs.example.com/a_b_c/",
+        "https://de.wikipedia.org/wiki/Drucker_(Begriff)",
+        "https://status.example.com",
+    ]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_random_text_is_shown_as_it_was_written(
+    tracker: Tracker, pages: Pages, formatting: Formatting, seed: int
+) -> None:
+    chance = random.Random(seed)
+    texts = list({random_text(chance) for _ in range(100)})
+    for text, page in shown_by(tracker, pages, formatting, texts).items():
+        assert [html.tostring(one) for one in page.iter() if not is_harmless(one)] == [], text
+        assert "".join(seen(page)) == "".join(expected(text, page)), text
 
 
 def test_the_issues_own_page_shows_the_same(
