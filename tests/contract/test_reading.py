@@ -144,6 +144,20 @@ def test_only_newer_versions_filter_users_by_login(tracker: Tracker, version: Ve
     assert found == (exactly if version >= (6, 0) else everybody)
 
 
+@pytest.mark.parametrize(
+    ("address", "exact"),
+    [("bob@example.test", True), ("ob@example.test", False), ("bob@example.tes", False)],
+)
+def test_an_address_is_found_exactly_by_newer_versions_and_in_part_by_all(
+    tracker: Tracker, version: Version, address: str, exact: bool
+) -> None:
+    in_part = tracker.read(f"/users.json?name={address}")["users"]
+    assert [row["login"] for row in in_part] == ["bob"]
+    both = tracker.read(f"/users.json?name={address}&mail=%3D{address}")["users"]
+    assert [row["login"] for row in both] == (["bob"] if exact or version < (6, 0) else [])
+    assert {"status" in row for row in in_part} == {version >= (6, 0)}
+
+
 def test_users_of_every_status_are_asked_for_in_one_way_or_the_other(
     tracker: Tracker, version: Version
 ) -> None:
