@@ -16,3 +16,12 @@ def author_of(event: Event, config: PluginConfig) -> HelpdeskUser | None:
     """
     technician = event.task.technician if event.task and config.logs_for_technician else None
     return technician or event.user
+
+
+def is_requesters(event: Event) -> bool:
+    """Return whether an event's text or document is the requester's, who need not have an account on the tracker."""
+    ticket, writer = event.ticket, event.user
+    if event.addition is None or writer is None or ticket.requester is None:
+        return False
+    is_technician = ticket.technician is not None and ticket.technician.id == writer.id
+    return writer.id == ticket.requester.id and not is_technician

@@ -89,6 +89,16 @@ def test_all_is_well_and_every_check_says_so(healthy: Bridge) -> None:
     assert all(one.record is None for one in found)
 
 
+def test_a_requester_without_an_account_is_nobody_to_map(healthy: Bridge) -> None:
+    healthy.configure(sync_followups="public")
+    asker = {"id": 99, "email": "stranger@example.test"}
+    note = {"event": "followup.added", "followup": {"id": 77, "content": "x", "user": asker}}
+    healthy.forward(ticket_event(1, of_ticket=ticket(requester=asker)) | note)
+    assert "people" not in wrong(healthy)
+    healthy.forward(ticket_event(2, of_ticket=ticket(technician=asker)))
+    assert wrong(healthy)["people"].found.code == SetupFinding.PEOPLE_UNKNOWN
+
+
 def test_a_process_of_another_version_is_named_until_it_has_stopped(healthy: Bridge) -> None:
     with healthy.store.transaction() as tx:
         tx.producers.mark("old:8080", Process("old", 7, "0.0.9", "2026-01-05 09:00 UTC"), [])

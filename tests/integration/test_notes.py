@@ -205,6 +205,28 @@ def test_a_person_whom_redmine_does_not_know_is_named_in_the_note(begun: Bridge,
     assert notes(stand_in) == [("admin", "Sam Stranger:\n\nToner 77 ordered")]
 
 
+def test_a_requester_needs_no_account_so_the_note_is_under_no_wrong_user(
+    begun: Bridge, stand_in: StandIn
+) -> None:
+    stranger = {"id": 99, "email": "stranger@example.test", "name": "Sam Stranger"}
+    asked = ticket(requester=stranger)
+    (event_id,) = begun.receive(followup_event(1, of_ticket=asked, of_followup=followup(user=stranger)))
+    begun.sync()
+    assert notes(stand_in) == [("admin", "Sam Stranger:\n\nToner 77 ordered")]
+    assert begun.event(event_id).code == Reason.NOTE_SENT
+    assert requesters(begun) == {99}
+    begun.forward(task_event(2, of_task=task(513, user=stranger)))
+    assert requesters(begun) == set(), "who logs time is expected to have an account"
+    begun.forward(followup_event(3, of_ticket=asked, of_followup=followup(78, user=stranger)))
+    assert requesters(begun) == set()
+
+
+def requesters(bridge: Bridge) -> set[int]:
+    """Return the people whom events name only as requesters."""
+    with bridge.store.transaction() as tx:
+        return tx.people.requesters()
+
+
 def test_a_person_who_is_forgotten_is_named_in_no_note_that_is_kept(begun: Bridge, stand_in: StandIn) -> None:
     stranger = {"id": 99, "email": "stranger@example.test", "name": "Sam Stranger"}
     assert begun.forward(followup_event(1, of_followup=followup(user=stranger))) == [DONE]

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 
 from shared.bodies.contexts import RenderInput
 from shared.errors import TrackerOutage
+from shared.events.authors import is_requesters
 from shared.events.event import Event
 from shared.events.snapshots import HelpdeskUser
 from shared.notices.notice import Notice
@@ -139,4 +140,5 @@ def issue_and_sender(
         person=match.person,
         note=event.note,
     )
-    return issue, Sender(ctx, match, about, administrators=work.administrators, tried=asking.attempts)
+    sender = Sender(ctx, match, about, administrators=work.administrators, tried=asking.attempts)
+    return issue, replace(sender, is_requesters=is_requesters(event))

@@ -59,6 +59,7 @@ class Sender:
         wrong: why the API user acted in the person's place, and what would change that.
         is_withheld: whether the API user acts although the person is known, since a note would become public or the
             person may not upload.
+        is_requesters: whether it sends a requester's text or document: nobody expects them to have an account.
     """
 
     ctx: TicketContext
@@ -69,6 +70,7 @@ class Sender:
     tried: int = 0
     wrong: Notice | None = None
     is_withheld: bool = False
+    is_requesters: bool = False
     _ensured_now: bool = False
     _found: Found | None = None
 
@@ -170,6 +172,8 @@ class Sender:
         person = self.person
         if person is None and self.is_withheld:
             return self.wrong
+        if person is None and self.is_requesters:
+            return None
         if person is None:
             why = self.match.why
             is_named = why.code != Matching.NOBODY_NAMED

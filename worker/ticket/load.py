@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import zip_longest
 
 from shared.errors import SettingsError
 from shared.events.attachments import shown_documents
-from shared.events.authors import author_of
+from shared.events.authors import author_of, is_requesters
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event, is_private
 from shared.events.place import Place
@@ -171,7 +171,7 @@ def load(
             read[ticket_id] = one
     _end_deletions(tx, read)
     states = _fold(tx, read, settling, config)
-    known.note_seen(tx, (user for one in read.values() for user in _people(one.events, config)))
+    known.note_seen(tx, *_people((pending.event for one in read.values() for pending in one.events), config))
     states |= tx.statuses.some(read.keys() - states.keys())
     read = {ticket_id: one for ticket_id, one in read.items() if ticket_id in states}
     return found | _works(tx, read, states, config, known)
@@ -456,8 +456,14 @@ def as_of(tx: Transaction, work: Work, event: Event, *, administrators: bool = T
     )
 
 
-def _people(events: list[Pending], config: PluginConfig) -> Iterator[HelpdeskUser]:
-    """Yield the help desk users whom events make an author."""
-    for pending in events:
-        people = (pending.event.ticket.technician, author_of(pending.event, config))
-        yield from (person for person in people if person)
+def _people(events: Iterable[Event], config: PluginConfig) -> tuple[list[HelpdeskUser], set[int]]:
+    """Return the help desk users whom events make an author, and the ids of those who are only requesters."""
+    users, requesters, others = list[HelpdeskUser](), set[int](), set[int]()
+    for event in events:
+        author = author_of(event, config)
+        people = [one for one in (event.ticket.technician, author) if one]
+        own = {author.id} if author and is_requesters(event) else set[int]()
+        users += people
+        requesters |= own
+        others |= {one.id for one in people} - own
+    return users, requesters - others

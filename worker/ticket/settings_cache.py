@@ -19,6 +19,7 @@ from shared.events.place import Place
 from shared.events.snapshots import HelpdeskUser
 from shared.store.configuration.mappings import ProjectMapping
 from shared.store.configuration.matching import Match, who
+from shared.store.configuration.people import Seen
 from shared.store.configuration.templates import ActiveTemplate
 from shared.store.transaction import Store, Transaction
 
@@ -43,7 +44,7 @@ class CachedSettings:
     _people: dict[tuple[int, str | None], Match] = field(default_factory=dict)
     _project_names: dict[int, str] = field(default_factory=dict)
     _members: set[tuple[int, int]] = field(default_factory=set)
-    _seen: dict[int, str | None] = field(default_factory=dict)
+    _seen: dict[int, Seen] = field(default_factory=dict)
     permissions: dict[int, frozenset[str]] = field(default_factory=dict)
 
     @property
@@ -73,9 +74,11 @@ class CachedSettings:
             self._project_names[project_id] = name
         return self._project_names[project_id]
 
-    def note_seen(self, tx: Transaction, users: Iterable[HelpdeskUser]) -> None:
+    def note_seen(
+        self, tx: Transaction, users: Iterable[HelpdeskUser], requesters: Collection[int] = ()
+    ) -> None:
         """Store the help desk users that events name (`People.note_seen`), unless the cache has them."""
-        tx.people.note_seen(users, self._seen)
+        tx.people.note_seen(users, self._seen, requesters)
 
     def members(
         self, tx: Transaction, projects: Collection[int], users: Collection[int]

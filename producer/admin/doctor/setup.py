@@ -181,7 +181,11 @@ def statuses(installation: Installation) -> Iterator[CheckResult]:
 @check(Group.SETTINGS, {"people": "KB-SETUP-006"})
 def people(installation: Installation) -> Iterator[CheckResult]:
     """Check that every person in events has a tracker user."""
-    found = user_map(installation.store)
+    with installation.store.transaction() as tx:
+        requesters = tx.people.requesters()
+    found = [
+        one for one in user_map(installation.store) if one.login or one.helpdesk_user_id not in requesters
+    ]
     waiting = [one for one in found if one.waits]
     is_locked = _locked_among(installation)
     nobody = [one for one in found if one.login is None and not one.waits]

@@ -28,9 +28,11 @@ from shared.store.tables.types import clock, insert_for, put_row
 UNREADABLE = re.compile(r"[\x00-\x1f\x7f]")
 
 SEEN_BEFORE, MEMBER = cast(Table, HelpdeskPerson.__table__), cast(Table, MembershipKnown.__table__)
-SEEN = select(SEEN_BEFORE.c.helpdesk_user_id, SEEN_BEFORE.c.email).where(
+SEEN = select(SEEN_BEFORE.c.helpdesk_user_id, SEEN_BEFORE.c.email, SEEN_BEFORE.c.is_requester).where(
     SEEN_BEFORE.c.helpdesk_user_id.in_(bindparam("ids", expanding=True))
 )
+Seen = tuple[str | None, bool]
+"""What is stored of a help desk user: the newest e-mail, and whether events name the user only as a requester."""
 MEMBERS = select(MEMBER.c.tracker_project_id, MEMBER.c.tracker_user_id).where(
     MEMBER.c.tracker_user_id.in_(bindparam("users", expanding=True)),
     MEMBER.c.tracker_project_id.in_(bindparam("projects", expanding=True)),
@@ -136,38 +138,48 @@ class People:
         )
         return self._session.scalar(statement) is not None
 
-    def note_seen(self, users: Iterable[HelpdeskUser], noted: dict[int, str | None] | None = None) -> None:
+    def note_seen(
+        self,
+        users: Iterable[HelpdeskUser],
+        noted: dict[int, Seen] | None = None,
+        requesters: Collection[int] = (),
+    ) -> None:
         """Store help desk users named in events, each with the newest e-mail; usually nothing is written.
 
         Args:
             users: the users, in the order of their events.
-            noted: e-mails that are known to be stored, by user id. Stored e-mails that are read here are added; those
-                written here are not, since the transaction may fail.
+            noted: what is known to be stored, by user id. What is read here is added; what is written here is not,
+                since the transaction may fail.
+            requesters: ids of those of the users who are only requesters here.
         """
         noted = {} if noted is None else noted
-        named: dict[int, str | None] = {}
+        named: dict[int, Seen] = {}
         for user in users:
             mail = UNREADABLE.sub("\ufffd", (user.email or "").strip(BLANKS))
-            named[user.id] = mail or named.get(user.id)
-        unknown = object()
-        asked = [
-            one
-            for one, mail in named.items()
-            if (known := noted.get(one, unknown)) is unknown or mail not in (None, known)
-        ]
+            before, _ = named.get(user.id, (None, False))
+            named[user.id] = (mail or before, user.id in requesters)
+        asked = [one for one, new in named.items() if one not in noted or _differs(new, noted[one])]
         if not asked:
             return
-        before = dict(self._session.execute(SEEN, {"ids": asked}).all())
+        rows = self._session.execute(SEEN, {"ids": asked})
+        stored: dict[int, Seen] = {row[0]: (row[1], bool(row[2])) for row in rows}
         for user_id in sorted(asked):  # in one order, so that two workers never deadlock
-            if user_id not in before or (named[user_id] and before[user_id] != named[user_id]):
-                noted.pop(user_id, None)
-                self._note(user_id, named[user_id])
-            else:
-                noted[user_id] = before[user_id]
+            new, old = named[user_id], stored.get(user_id)
+            if old is not None and not _differs(new, old):
+                noted[user_id] = old
+                continue
+            noted.pop(user_id, None)
+            email = new[0] or (old[0] if old else None)
+            self._note(user_id, email, new[1] and (old is None or old[1]))
 
-    def _note(self, helpdesk_user_id: int, email: str | None) -> None:
-        values = {"email": email, "seen_at": clock()}
+    def _note(self, helpdesk_user_id: int, email: str | None, is_requester: bool) -> None:
+        values = {"email": email, "is_requester": is_requester, "seen_at": clock()}
         put_row(self._session, HelpdeskPerson, {"helpdesk_user_id": helpdesk_user_id}, values)
+
+    def requesters(self) -> set[int]:
+        """Return the help desk users whom events name only as requesters."""
+        wanted = select(HelpdeskPerson.helpdesk_user_id).where(HelpdeskPerson.is_requester.is_(True))
+        return set(self._session.scalars(wanted))
 
     def email_of(self, helpdesk_user_id: int) -> str | None:
         """Return the newest e-mail of a help desk user in any event, or None."""
@@ -311,3 +323,8 @@ def _values(person: TrackerPerson) -> dict[str, object]:
         "admin": person.admin,
         "mail_key": mail_key(person.mail),
     }
+
+
+def _differs(new: Seen, old: Seen) -> bool:
+    """Return whether an event says something new about a help desk user."""
+    return new[0] not in (None, old[0]) or (old[1] and not new[1])

@@ -121,13 +121,18 @@ class MembershipKnown(Base):
 
 
 class HelpdeskPerson(Base):
-    """A help desk user named in events, with the newest e-mail."""
+    """A help desk user named in events, with the newest e-mail.
+
+    Attributes:
+        is_requester: whether events name the user only as a requester, who need not have an account on the tracker.
+    """
 
     __tablename__ = "helpdesk_user"
 
     helpdesk_user_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     email: Mapped[str | None] = mapped_column(Text)
     seen_at: Mapped[datetime]
+    is_requester: Mapped[bool | None]
 
 
 class MetadataRow(Base):

@@ -31,6 +31,7 @@ def upgrade() -> None:
     for table in LEDGERS:
         op.add_column(table, sa.Column("newest_before", NUMBER, nullable=True))
         op.add_column(table, sa.Column("created_on", sa.DateTime(timezone=True), nullable=True))
+    op.add_column("helpdesk_user", sa.Column("is_requester", sa.Boolean(), nullable=True))
     op.add_column("user_pin", sa.Column("is_additional", sa.Boolean(), nullable=True))
     op.add_column("installation", sa.Column("epoch", NUMBER, nullable=True))
     op.add_column("installation", sa.Column("database", sa.Text(), nullable=True))
@@ -49,6 +50,7 @@ def downgrade() -> None:
     op.drop_column("installation", "database")
     op.drop_column("installation", "epoch")
     op.drop_column("user_pin", "is_additional")
+    op.drop_column("helpdesk_user", "is_requester")
     for table in LEDGERS:
         op.drop_column(table, "created_on")
         op.drop_column(table, "newest_before")
