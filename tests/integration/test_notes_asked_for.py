@@ -9,9 +9,15 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin.doctor.finding import CheckResult
+from producer.admin.doctor.installation import Installation
+from producer.admin.doctor.work import failed
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.helpdesk.glpi import GlpiLookup
 from shared.notices.faults import Fault
 from shared.notices.reasons import Reason
+from shared.notices.render import sentence
 from shared.redis.circuit_breaker import HELPDESK_KEY
 from shared.redis.keys import key_of
 from shared.store.tables.journal import EventState
@@ -119,6 +125,14 @@ def test_a_solution_that_was_deleted_is_not_sent(asking: Bridge, api: GlpiApi, s
     assert notes_of(stand_in) == []
 
 
+def doctor_of_failures(bridge: Bridge) -> list[CheckResult]:
+    vault = Vault(bridge.settings.secret_keys)
+    connect = Connector(bridge.store, vault).connect
+    return list(
+        failed(Installation(bridge.settings, bridge.store, bridge.redis, vault, connect, lambda: True))
+    )
+
+
 DOUBTS = {
     "no right on follow-ups": (0, "public", True),
     "only public ones, but private ones are sent": (SEES_PUBLIC, "all", True),
@@ -144,6 +158,8 @@ def test_what_glpi_may_hide_is_not_sent_and_fails_by_and_by(
         asking.hurry()
         asking.sync()
     assert ends(asking, ids) == [(FAILED, Reason.GAVE_UP)]
+    (told,) = doctor_of_failures(asking)
+    assert "See private ones" in sentence(told.found), "the doctor names the right that is missing"
     assert notes_of(stand_in) == []
 
 
