@@ -39,6 +39,7 @@ def test_a_new_event_is_a_step_and_its_task_is_pending(shell: Shell) -> None:
             "code": None,
             "params": {},
             "reason": None,
+            "has_wrong_author": False,
         }
     ]
     (step,) = found["steps"]

@@ -73,7 +73,15 @@ def test_a_text_becomes(text: str, result: object) -> None:
     [
         ("{{ticket.id}}", 4711),
         ("{{config.default_watcher_ids}}", [5, 6]),
-        ("{{ticket.technician}}", {"id": 7, "email": "alice@example.org", "name": "Alice Archer"}),
+        (
+            "{{ticket.technician}}",
+            {
+                "id": 7,
+                "email": "alice@example.org",
+                "emails": ["a@example.org"],
+                "name": "Alice Archer",
+            },
+        ),
         ("{{eq ticket.status 2}}", True),
         ("{{null}}", None),
         ("{{1.5}}", 1.5),
