@@ -119,6 +119,21 @@ class HelpdeskFinding(Code):
         ),
         article="KB-HELPDESK-008",
     )
+    NOTHING_ADDED_AGAIN = Message(
+        "nothing_added_again", "no new item has the id of one that was sent before", article="KB-HELPDESK-009"
+    )
+    ADDED_AGAIN = Message(
+        "added_again",
+        Plural(
+            "GLPI reported {count} new item with the id of one that was sent before, so it was not sent: {keys}",
+            "GLPI reported {count} new items with ids of others that were sent before, so they were not sent: {keys}",
+        ),
+        why=(
+            "if GLPI was restored, run the statements that `deskbridge ticket highest` shows; then run "
+            "`deskbridge ticket forget` for each item, and replay its event"
+        ),
+        article="KB-HELPDESK-009",
+    )
     TASKS_ARE_DONE = Message(
         "tasks_are_done", "a ticket task counts as Done in state {done_state}", article="KB-HELPDESK-007"
     )

@@ -13,8 +13,10 @@ from sqlalchemy import update
 
 from deploy.embedded.ports import free_port
 from deploy.sandbox.tracker.seed import user_key
+from producer.admin.backfill.replay import replay_state
 from producer.admin.doctor.finding import RECORDS
 from producer.admin.people.people import map_user
+from producer.admin.review.forgotten_links import forget_link
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.metadata.synchronisation import sync_metadata
@@ -24,6 +26,8 @@ from shared.notices.doctor_setup import SetupFinding
 from shared.notices.doctor_tracker import TrackerFinding
 from shared.notices.doctor_work import WorkFinding
 from shared.notices.faults import Detail
+from shared.notices.kinds import Kind
+from shared.notices.reasons import Reason
 from shared.notices.refusals import Refusal
 from shared.process.itself import Process
 from shared.redis.heartbeat import BEAT, CONSOLE, WORKER, Heartbeats
@@ -45,8 +49,9 @@ from tests.failures.stage import (
     staged,
     template,
 )
-from tests.support.events import deletion, ticket, ticket_event
+from tests.support.events import deletion, task_event, ticket, ticket_event
 
+ADDED = "ticket_task.added"
 LIST_TEMPLATE = '{"issue": {"subject": "{{ticket.title}}", "custom_fields": [{"id": 4, "value": "Fax"}]}}'
 GONE_TEMPLATE = '{"issue": {"subject": "{{ticket.title}}", "custom_fields": [{"id": 77, "value": "x"}]}}'
 
@@ -59,6 +64,12 @@ def seen(email: str | None, number: int = 77) -> Act:
 
 def heard(*events: dict[str, Any]) -> Act:
     return lambda stage: stage.bridge.forward(*events)
+
+
+def sent_after_all(stage: Stage) -> None:
+    forget_link(stage.bridge.store, Kind.TICKET_TASK, 512)
+    replay_state(stage.bridge.store, EventState.DONE, Reason.LOGGED_BEFORE)
+    stage.bridge.sync()
 
 
 def synchronise(stage: Stage) -> None:
@@ -323,6 +334,11 @@ FAILURES = [
         "a restored GLPI gave the id of a deleted ticket to another one",
         heard(deletion(1, "ticket.deleted"), ticket_event(30)), HelpdeskFinding.EVENTS_AFTER_DELETION,
         "deskbridge ticket highest", ("closed",), heard(deletion(31, "ticket.restored")),
+    ),
+    Failure(
+        "a restored GLPI gave the id of a ticket task to a new one",
+        both(heard(task_event(event=ADDED)), heard(task_event(40, event=ADDED))), HelpdeskFinding.ADDED_AGAIN,
+        "deskbridge ticket forget", ("closed",), sent_after_all,
     ),
     Failure(
         "a technician was locked on the tracker",

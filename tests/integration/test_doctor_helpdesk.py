@@ -8,17 +8,20 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import update
 
+from producer.admin.backfill.replay import replay_events
 from producer.admin.doctor.examination import examine_helpdesk
 from producer.admin.doctor.finding import CheckResult, Status
 from producer.admin.doctor.installation import Installation
+from producer.admin.review.forgotten_links import forget_link
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.notices.doctor_helpdesk import HelpdeskFinding
 from shared.notices.invalid import Invalid
+from shared.notices.kinds import Kind
 from shared.store.tables.journal import EventState, JournalEvent
 from shared.store.tables.types import clock
 from tests.support.bridge import Bridge
-from tests.support.events import deletion, task_event, ticket, ticket_event
+from tests.support.events import deletion, followup_event, task, task_event, ticket, ticket_event
 from tests.support.glpi_api import GlpiApi, glpi_api
 
 
@@ -147,3 +150,28 @@ def test_the_warning_of_a_deleted_ticket_ends_after_a_week(bridge: Bridge) -> No
     with bridge.store.database.transaction() as session:
         session.execute(update(JournalEvent).values(received_at=clock(-8 * 86400)))
     assert deleted_tickets(bridge) == []
+
+
+def reused_ids(bridge: Bridge) -> list[str]:
+    """Return the items that the doctor says to have the id of another one."""
+    (told,) = [one for one in examined(bridge) if one.check == "reused ids"]
+    keys: list[str] = told.found.params.get("keys", [])
+    assert told.status == (Status.WARNING if keys else Status.OK)
+    return keys
+
+
+def test_new_items_with_the_ids_of_lost_ones_are_named_until_they_are_sent(bridge: Bridge) -> None:
+    bridge.configure(sync_followups="all")
+    added = "ticket_task.added"
+    bridge.forward(task_event(event=added), followup_event(1))
+    bridge.forward(task_event(event=added), task_event(30), followup_event(1))
+    assert reused_ids(bridge) == [], "a delivery that came twice, and a change"
+    another = bridge.receive(task_event(40, event=added, of_task=task(content="Another task")))
+    bridge.sync()
+    assert reused_ids(bridge) == ["ticket-task:512"]
+    bridge.forward(followup_event(41))
+    assert reused_ids(bridge) == ["followup:77", "ticket-task:512"]
+    forget_link(bridge.store, Kind.TICKET_TASK, 512)
+    replay_events(bridge.store, another)
+    bridge.sync()
+    assert reused_ids(bridge) == ["followup:77"]

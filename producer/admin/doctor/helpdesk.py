@@ -148,6 +148,17 @@ def deleted_tickets(installation: Installation) -> Iterator[CheckResult]:
         yield ok("deleted tickets", HelpdeskFinding.NO_EVENTS_AFTER_DELETION())
 
 
+@check(Group.HELPDESK, {"reused ids": "KB-HELPDESK-009"})
+def reused_ids(installation: Installation) -> Iterator[CheckResult]:
+    """Check that no new item has the id of one that was sent before, as after a restore of the help desk."""
+    with installation.store.transaction() as tx:
+        keys = tx.journal.added_again(WEEK_S, PURGE)
+    if keys:
+        yield warning("reused ids", HelpdeskFinding.ADDED_AGAIN(count=len(keys), keys=keys[:MOST_NAMED]))
+    else:
+        yield ok("reused ids", HelpdeskFinding.NOTHING_ADDED_AGAIN())
+
+
 @check(Group.HELPDESK, {"done state": "KB-HELPDESK-007"})
 def done_state(installation: Installation) -> Iterator[CheckResult]:
     """Check that some of the recent ticket tasks were Done, unless there are too few to tell."""

@@ -9,9 +9,9 @@ from functools import cache
 from typing import Any, NamedTuple, cast
 
 from sqlalchemy import ColumnElement, Table, and_, case, exists, func, or_, select
-from sqlalchemy.orm import Session, load_only
+from sqlalchemy.orm import Session, aliased, load_only
 
-from shared.events.event import ADDITION_EVENTS, NOTE_EVENTS, is_private
+from shared.events.event import ADDITION_EVENTS, EVENTS, NOTE_EVENTS, is_private
 from shared.events.stored import entity_name
 from shared.notices.notice import Code, Notice
 from shared.notices.reasons import Reason
@@ -280,6 +280,27 @@ class JournalQueries:
             .limit(most)
         )
         return {issue_id or 0: ticket_id for issue_id, ticket_id in self._session.execute(linked)}
+
+    def added_again(self, seconds: float, margin: timedelta) -> list[str]:
+        """Return keys that were reported as added later again, by more than `margin`, after the first item was sent.
+
+        Only events that were received within the last `seconds` count.
+        """
+        first, again = aliased(JournalEvent), JournalEvent.occurred_at
+        sent_before = (Reason.LOGGED_BEFORE, Reason.NOTED_BEFORE, Reason.ATTACHED_BEFORE)
+        added = (
+            select(JournalEvent.key, func.max(again), func.min(first.occurred_at))
+            .join(first, and_(first.key == JournalEvent.key, first.event == JournalEvent.event))
+            .where(
+                JournalEvent.received_at > moment(-seconds),
+                or_(*(is_in_state(EventState.DONE, code) for code in sent_before)),
+                JournalEvent.event.in_([one for one in EVENTS if one.endswith(".added")]),
+            )
+            .group_by(JournalEvent.key)
+            .order_by(JournalEvent.key)
+        )
+        rows = self._session.execute(added)
+        return [key for key, last, before in rows if last - before > margin]
 
     def newest_of_any_task(self, most: int) -> Sequence[JournalEvent]:
         """Return the ticket task events among the newest `most` events, with only state and reason loaded."""
