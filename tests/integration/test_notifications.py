@@ -331,10 +331,11 @@ def test_a_failed_sending_is_counted(
 def test_an_answer_that_is_too_large_takes_no_memory_of_the_console(receiver: Receiver) -> None:
     receiver.megabytes = 1500
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    largest_child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss  # of an earlier test
     (result,) = delivery.deliver([receiver.url], "title", "body", allow_link_local=False)
     assert result.failure
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000, "kB"
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 600_000, "kB"
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss <= max(largest_child, 600_000), "kB"
 
 
 @pytest.mark.promise("SEC-87")
