@@ -169,7 +169,7 @@ class TicketQueries:
     def dropped_for(self, code: Code) -> Sequence[tuple[int, dict[str, Any]]]:
         """Return the tickets whose status was dropped with a reason code, and their newest snapshots."""
         statement = select(TicketState.ticket_id, TicketState.snapshot).where(
-            IS_DROPPED,
+            text(STATUS_DROPPED),
             TicketState.status_due.is_(False),
             TicketState.status_code == code,
         )
