@@ -177,6 +177,7 @@ def machine(docker: dict[str, str], standin: str) -> Iterator[Machine]:
     made.docker("run", "-d", "--rm", "--name", NAME, "--network=none", *rights, *unmasked, *files, *first)
     try:
         until(lambda: made.code("pg_isready && redis-cli ping")[0] == 0, made.log, 180)
+        made.sh("redis-cli config set appendonly yes")  # as the page says
         tracker = "python3 -m deploy.sandbox.tracker --host 127.0.0.1 --port 3000"
         made.sh(f"systemd-run --quiet --unit=tracker --working-directory=/src {tracker}")
         yield made
