@@ -20,8 +20,8 @@ from shared.store.tables.journal import EventState
 CLOCKS_S = 120.0
 DAYS_S = 2 * 86400.0
 WEEK_S = 7 * 86400.0
-PURGE = timedelta(minutes=10)
-"""GLPI also reports updates of a ticket while it purges the ticket."""
+ANOTHER = timedelta(minutes=10)
+"""Later events are about another item: GLPI also reports updates while it purges a ticket, and repeats deliveries."""
 MOST_NAMED = 10
 LATELY, ENOUGH = 1000, 10
 """How many of the newest events are searched for ticket tasks, and how many tasks not Done cause a warning."""
@@ -140,7 +140,7 @@ def skipped(installation: Installation) -> Iterator[CheckResult]:
 def deleted_tickets(installation: Installation) -> Iterator[CheckResult]:
     """Check that no ticket that counts as deleted has later events: a restored help desk may have reused its id."""
     with installation.store.transaction() as tx:
-        tickets = tx.journal.after_deletion(WEEK_S, PURGE)
+        tickets = tx.journal.after_deletion(WEEK_S, ANOTHER)
     if tickets:
         about = {"count": len(tickets), "tickets": tickets[:MOST_NAMED]}
         yield warning("deleted tickets", HelpdeskFinding.EVENTS_AFTER_DELETION(**about))
@@ -152,7 +152,7 @@ def deleted_tickets(installation: Installation) -> Iterator[CheckResult]:
 def reused_ids(installation: Installation) -> Iterator[CheckResult]:
     """Check that no new item has the id of one that was sent before, as after a restore of the help desk."""
     with installation.store.transaction() as tx:
-        keys = tx.journal.added_again(WEEK_S, PURGE)
+        keys = tx.journal.added_again(WEEK_S, ANOTHER)
     if keys:
         yield warning("reused ids", HelpdeskFinding.ADDED_AGAIN(count=len(keys), keys=keys[:MOST_NAMED]))
     else:

@@ -282,7 +282,7 @@ class JournalQueries:
         return {issue_id or 0: ticket_id for issue_id, ticket_id in self._session.execute(linked)}
 
     def added_again(self, seconds: float, margin: timedelta) -> list[str]:
-        """Return keys that were reported as added later again, by more than `margin`, after the first item was sent.
+        """Return keys that were reported as added again later, by more than `margin`, and were not sent again.
 
         Only events that were received within the last `seconds` count.
         """
