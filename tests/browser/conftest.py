@@ -86,6 +86,8 @@ def sign_in(page: Any) -> Any:
 
     def sign_in(name: str = "administrator") -> None:
         page.goto("/console/sign-in")
+        # if a script fills the field before the page's autofocus takes effect, the browser notes that it was blocked
+        expect(page.get_by_label("Name")).to_be_focused()
         page.get_by_label("Name").fill(name)
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button", name="Sign in").click()
