@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import requests
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.backfill.backfill import add_links
@@ -15,6 +16,7 @@ from shared.tracker.client import TrackerClient
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, task, task_event
 from tests.support.ledger import change, entries, row, until_settled
+from worker.ticket.impersonation import Sender
 
 OTHER = 4
 
@@ -54,6 +56,27 @@ def test_who_may_not_become_a_member_leaves_the_right_advice(bridge: Bridge, sta
     stand_in.patch("issues", 6, project_id=OTHER)
     assert bridge.forward(task_event(1, of_task=task(513))) == ["done"]
     assert any(f"a role with this right in Redmine project {OTHER}" in step for step in bridge.steps())
+
+
+def test_who_became_a_member_right_after_the_refusal_logs_the_hours(
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert bridge.forward(task_event()) == ["done"]
+    stand_in.patch("issues", 6, project_id=OTHER)
+    learned = Sender._learn_project
+
+    async def join_meanwhile(sender: Sender, issue_id: int) -> bool | None:
+        requests.post(
+            f"{stand_in.base_url}/projects/{OTHER}/memberships.json",
+            json={"membership": {"user_id": 5, "role_ids": [4]}},
+            headers={"X-Redmine-API-Key": stand_in.api_key},
+            timeout=5,
+        ).raise_for_status()
+        return await learned(sender, issue_id)
+
+    monkeypatch.setattr(Sender, "_learn_project", join_meanwhile)
+    assert bridge.forward(task_event(1, of_task=task(513))) == ["done"]
+    assert [one["user_id"] for one in entries(stand_in)] == [5, 5]
 
 
 def test_while_the_project_is_not_known_the_administrator_does_not_step_in(

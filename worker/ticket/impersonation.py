@@ -315,7 +315,9 @@ class Sender:
         if refusal.status not in MEMBERSHIP_MAY_HELP:
             return None
         moved = self.about.issue_id is not None and await self._learn_project(self.about.issue_id)
-        await self._judge(person, person.login, refusal)
+        await self._judge(person, person.login, refusal, has_moved=bool(moved))
+        if self._rights is Rights.ENOUGH:
+            return person.login
         is_member = self._rights in (Rights.LACKING, Rights.UNSEEING)
         if is_member or (self._ensured_now and not moved) or not self._may_become_member():
             return None
@@ -323,8 +325,17 @@ class Sender:
         await self._ensure_membership(person, is_claimed=is_claimed)
         return person.login
 
-    async def _judge(self, person: TrackerPerson, login: str, refusal: ImpersonationRefused) -> None:
+    async def _judge(
+        self, person: TrackerPerson, login: str, refusal: ImpersonationRefused, *, has_moved: bool = False
+    ) -> None:
         """Find out what a 422 is about; any other refusal is about the person.
+
+        Args:
+            person: who was refused.
+            login: the login of the refused call.
+            refusal: the refusal.
+            has_moved: whether the issue was moved before the refusal. The person may have become a member of its new
+                project after it, so that rights that are enough now prove nothing about it.
 
         Raises:
             TrackerRejected: if it is about the content: the person may create it.
@@ -339,7 +350,7 @@ class Sender:
             )
         except (OutcomeUnknown, TrackerRejected) as unclear:
             self._not_yet(Fault.RIGHTS_UNKNOWN(login=login, because=unclear.notice))
-        if self._rights is Rights.ENOUGH:
+        if self._rights is Rights.ENOUGH and not has_moved:
             self.ctx.warn(What.REFUSED_FOR_CONTENT(login=login, because=refusal.notice))
             raise TrackerRejected(refusal.method, refusal.path, status=refusal.status, errors=refusal.errors)
 
