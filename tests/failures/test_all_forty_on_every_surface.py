@@ -13,6 +13,7 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin.people.people import confirm_matches
 from shared.store.tables import database
 from shared.store.tables.journal import EventState
+from tests.failures.pairs import FEWEST, pairs
 from tests.failures.redmine import RealRedmine
 from tests.failures.rows import ROWS
 from tests.failures.rows.databases import with_account
@@ -74,6 +75,10 @@ def played(
 
 def test_each_of_the_forty_is_a_row() -> None:
     assert sorted({one.number for one in ROWS}) == list(range(1, 41))
+
+
+def test_no_surface_names_fewer_failures_than_before() -> None:
+    assert len(set(pairs())) >= FEWEST
 
 
 @pytest.mark.parametrize("one", [one for one in ROWS if isinstance(one, Row)], ids=str)
