@@ -12,11 +12,12 @@ from celery.beat import Scheduler, Service
 from redis import Redis
 from redis.exceptions import RedisError
 
+from shared.diagnosis import redis_health
 from shared.errors import BridgeError
 from shared.process.settings import Settings
 from shared.queue.celery_app import make_celery, queue_of
 from shared.queue.names import MAINTENANCE, SWEEP
-from shared.redis.heartbeat import BEAT, Heartbeats, is_there
+from shared.redis.heartbeat import BEAT, Heartbeats
 from shared.redis.locks import connected
 from shared.telemetry import metrics
 from shared.telemetry.logs import get_logger, reason_fields
@@ -44,7 +45,7 @@ def beat(settings: Settings) -> int:
     heartbeats = Heartbeats(redis)
     heartbeats.keep_marking(BEAT)
     try:
-        monitored(settings, metrics.registry("beat"), {"redis": lambda: is_there(redis)})
+        monitored(settings, metrics.registry("beat"), {"redis": lambda: redis_health.takes_writes(redis)})
     except BridgeError as error:
         get_logger("beat").error("does not start", **reason_fields(error.notice))
         return 2

@@ -13,6 +13,7 @@ from celery import Celery
 from celery.signals import worker_shutting_down
 from redis.exceptions import RedisError
 
+from shared.diagnosis import redis_health
 from shared.errors import BridgeError, SettingsError
 from shared.monitoring.clocks import OwnClock
 from shared.monitoring.state_metrics import StateMetricsCollector
@@ -23,7 +24,7 @@ from shared.process.settings import Settings
 from shared.queue.celery_app import drop_strange_keys
 from shared.queue.names import MAINTENANCE, SWEEP
 from shared.redis.call_limits import KEPT_S, publish
-from shared.redis.heartbeat import WORKER, is_there
+from shared.redis.heartbeat import WORKER
 from shared.redis.installation import InstallationUnknown, Whose
 from shared.redis.latency import note_calls
 from shared.redis.rate_limit import discard_slots
@@ -185,7 +186,7 @@ def _needed(worker: Worker) -> Looks:
     """Return the checks of everything that a worker requires."""
     return {
         "database": worker.store.database.takes_writes,
-        "redis": lambda: is_there(worker.redis),
+        "redis": lambda: redis_health.takes_writes(worker.redis),
         "running": lambda: not worker.stopping.is_set(),
     }
 

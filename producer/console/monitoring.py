@@ -12,9 +12,9 @@ from producer.admin.services import Services
 from producer.console.auth.guard import MONITORED
 from producer.http.problems import Problem
 from producer.http.readiness import CachedProbe, told
+from shared.diagnosis import redis_health
 from shared.monitoring.state_metrics import StateMetricsCollector
 from shared.notices.system_refusals import SystemRefusal
-from shared.redis.heartbeat import is_there
 from shared.telemetry import metrics
 
 WITHIN_S = 5.0
@@ -37,7 +37,7 @@ class Monitoring:
         self._needed = CachedProbe(
             {
                 "database": lambda: services.store.database.takes_writes(),
-                "redis": lambda: is_there(services.redis),
+                "redis": lambda: redis_health.takes_writes(services.redis),
             }
         )
         self._metrics = CachedProbe({"text": lambda: generate_latest(shown)})

@@ -8,6 +8,7 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -120,7 +121,7 @@ async def _answer(request: Request, error: Exception) -> Response:
         cause = _for_the_log(error, problem)
         log.error("a request failed", path=request.url.path, title=problem.title, **cause, exc_info=fault)
     if request.url.path.startswith(PATH):
-        return _page(request, problem)
+        return await _page(request, problem)
     return problem.response()
 
 
@@ -136,10 +137,17 @@ def _for_the_log(error: Exception, problem: Problem) -> dict[str, Any]:
     return reason_fields(problem.why) if problem.why else {}
 
 
-def _page(request: Request, problem: Problem) -> Response:
+async def _page(request: Request, problem: Problem) -> Response:
     """Return a failure as a page, which presents a 503 as temporary."""
+    passes = problem.status == 503
+    is_down = problem.why is not None and problem.why.code == SystemRefusal.DATABASE_DOWN
+    receives = (
+        passes
+        and not is_down
+        and await run_in_threadpool(request.app.state.services.store.database.takes_writes)
+    )
     response: Response = request.app.state.view.show(
-        request, "problem", status=problem.status, problem=problem, passes=problem.status == 503
+        request, "problem", status=problem.status, problem=problem, passes=passes, receives=receives
     )
     response.headers.update(problem.headers)
     return response

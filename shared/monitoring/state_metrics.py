@@ -13,6 +13,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
+from shared.diagnosis import redis_health
 from shared.metadata.confirming import unusable_defaults
 from shared.queue.celery_app import BROKER_ERRORS
 from shared.redis.call_limits import published
@@ -73,6 +74,7 @@ class StateMetricsCollector(Collector):
         reachable, seen = metrics.REACHABLE.family(), metrics.LAST_SEEN.family()
         paused = False
         try:
+            redis_health.write(self._redis)
             why, paused = self._in_redis(seen)
             yield why
             found = rate_limit_in_use(self._redis)

@@ -65,6 +65,24 @@ class ServiceFinding(Code):
         ),
         article="KB-SERVICE-001",
     )
+    DATABASE_LOCKED = Message(
+        "database_locked",
+        "the journal in {name} is locked, so no event can be stored: {error}",
+        why=(
+            "let that session commit, or end it with `SELECT pg_terminate_backend(…)`; GLPI sends rejected events "
+            "again"
+        ),
+        article="KB-SERVICE-001",
+    )
+    DATABASE_FORBIDDEN = Message(
+        "database_forbidden",
+        "the account of DESKBRIDGE_DATABASE_URL may not append to the journal in {name}: {error}",
+        why=(
+            "run `REASSIGN OWNED BY … TO …` with the tables' owner and this account, or run `deskbridge grants` for "
+            "the producer's; GLPI sends rejected events again"
+        ),
+        article="KB-SERVICE-001",
+    )
     DATABASE_FULL = Message(
         "database_full",
         "{name} has no space left: {error}",
@@ -224,6 +242,12 @@ class ServiceFinding(Code):
         why="restart it with the same DESKBRIDGE_SECRET_KEYS as the other processes",
         article="KB-SERVICE-005",
     )
+    WORKER_RESTARTS = Message(
+        "worker_restarts",
+        "{count} workers ended within the last two minutes, soon after their start (on {hosts})",
+        why="read the end of the worker's log and its supervisor's, and check its memory limit",
+        article="KB-SERVICE-005",
+    )
     BEAT_ALIVE = Message("beat_alive", ALIVE, article="KB-SERVICE-006")
     NO_BEAT = Message(
         "no_beat",
@@ -345,6 +369,12 @@ class ServiceFinding(Code):
         "not_looked_at",
         "not checked: a prerequisite is missing",
         why="fix the failures, then run `deskbridge doctor` again",
+    )
+    CHECK_FAILED = Message(
+        "check_failed",
+        "not checked: {error}",
+        why="fix the failures, then run `deskbridge doctor` again",
+        article="KB-SERVICE-001",
     )
     NOT_REACHED_IN_TIME = Message(
         "not_reached_in_time",

@@ -80,6 +80,7 @@ class WorkFinding(Code):
         why="if this persists, give every worker the same environment as this command, and restart it",
         article="KB-WORK-001",
     )
+    REDIS_UNUSABLE = Message("redis_unusable", "Redis {because}", article="KB-WORK-001")
     EVERYTHING_PAUSED = Message("everything_paused", "paused: {because}", article="KB-WORK-001")
     CREATIONS_ANSWERED = Message(
         "creations_answered",

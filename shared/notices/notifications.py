@@ -32,9 +32,7 @@ class Told(Code):
     NO_WORKER = Message(
         "notify_no_worker", "no worker is running, so nothing is sent", article="KB-SERVICE-005"
     )
-    REDIS_AWAY = Message(
-        "notify_redis_away", "Redis does not answer, so nothing is sent", article="KB-SERVICE-003"
-    )
+    REDIS_AWAY = Message("notify_redis_away", "Redis {reason}", article="KB-SERVICE-003")
     NO_EVENTS = Message("notify_no_events", "no event has come in for {hours:g} h", article="KB-HELPDESK-001")
     A_TEST = Message(
         "notify_test",

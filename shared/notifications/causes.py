@@ -7,15 +7,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from redis import Redis
-from redis.exceptions import RedisError
-
+from shared.diagnosis.redis_facts import RedisFacts
 from shared.notices.notice import Notice, codes_in
 from shared.notices.notifications import Told
 from shared.notices.render import pattern, sentence
 from shared.notifications.due import Cause
-from shared.redis.circuit_breaker import CircuitBreaker, Paused
-from shared.redis.heartbeat import GONE_S, WORKER, Heartbeats
 from shared.store.journal.causes import FailureCause
 
 AWAY_MINUTES = 5
@@ -27,21 +23,8 @@ FEWEST_WORDS = 3
 FAILED, ON_HOLD, REDMINE = "failed", "on_hold", "redmine"
 WORKER_GONE, REDIS, QUIET = "worker", "redis", "quiet"
 IN_REDIS = (REDMINE, WORKER_GONE)
-"""Causes that are unknown while Redis does not answer."""
+"""Causes that are unknown while Redis cannot be used."""
 DOCTOR, DECISIONS, EVENTS = "/console/doctor", "/console/held", "/console/events"
-
-
-@dataclass(frozen=True, slots=True)
-class InRedis:
-    """The state that is in Redis.
-
-    Attributes:
-        worker: seconds since a worker's last heartbeat; None: there is none.
-        paused: why the circuit breaker is open; None: it is closed.
-    """
-
-    worker: float | None
-    paused: Paused | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +37,7 @@ class Standing:
         waiting: how many events wait.
         newest: when the newest event came in; None: there is none.
         quiet: time without events after which that is reported.
-        in_redis: the state in Redis; None if Redis does not answer.
+        redis: what Redis knows.
     """
 
     now: datetime
@@ -63,19 +46,7 @@ class Standing:
     waiting: int
     newest: datetime | None
     quiet: timedelta
-    in_redis: InRedis | None
-
-
-def ask_redis(redis: Redis) -> InRedis | None:
-    """Return the state that is in Redis, or None if Redis does not answer.
-
-    Args:
-        redis: connection with its own time-outs.
-    """
-    try:
-        return InRedis(Heartbeats(redis).seconds_since(WORKER), CircuitBreaker(redis).current())
-    except RedisError:
-        return None
+    redis: RedisFacts
 
 
 def causes(standing: Standing) -> Iterator[Cause]:
@@ -98,14 +69,19 @@ def causes(standing: Standing) -> Iterator[Cause]:
 
 
 def _of_redis(standing: Standing) -> Iterator[Cause]:
-    found = standing.in_redis
-    if found is None:
-        yield Cause(REDIS, Told.REDIS_AWAY(), DOCTOR, after=timedelta(minutes=AWAY_MINUTES))
+    facts = standing.redis
+    if facts.fault:
+        yield Cause(
+            REDIS,
+            Told.REDIS_AWAY(reason=in_general(facts.fault)),
+            DOCTOR,
+            after=timedelta(minutes=AWAY_MINUTES),
+        )
         return
-    if found.worker is None or found.worker > GONE_S:
+    if not facts.works:
         yield Cause(WORKER_GONE, Told.NO_WORKER(), DOCTOR, after=RESTART)
-    if found.paused and standing.waiting:
-        what = Told.REDMINE_AWAY(minutes=AWAY_MINUTES, reason=in_general(found.paused.reason))
+    if facts.paused and standing.waiting:
+        what = Told.REDMINE_AWAY(minutes=AWAY_MINUTES, reason=in_general(facts.paused.reason))
         yield Cause(REDMINE, what, DOCTOR, after=timedelta(minutes=AWAY_MINUTES))
 
 

@@ -10,10 +10,11 @@ from pydantic import SecretStr
 from redis import Redis
 
 from shared.connection.vault import Vault
+from shared.diagnosis.redis_facts import RedisFacts, redis_facts
 from shared.errors import SettingsError
 from shared.notices.notifications import NotTaken
 from shared.notifications import delivery, message
-from shared.notifications.causes import IN_REDIS, InRedis, Standing, ask_redis, causes
+from shared.notifications.causes import IN_REDIS, Standing, causes
 from shared.notifications.due import Cause, Decision, Remembered, decide
 from shared.process.settings import Settings
 from shared.store.tables.notifications import NotificationCause
@@ -61,9 +62,9 @@ class Notifier:
         with self._store.transaction() as tx:
             if not tx.notifications.claim(CHECKED_EVERY_S - 1, AFTER_FAILURE_S):
                 return
-        in_redis = ask_redis(self._redis)
+        facts = redis_facts(self._redis)
         try:
-            found = self._next(in_redis)
+            found = self._next(facts)
         except SettingsError:
             log.warning("notifications cannot be sent", **reason_fields(NotTaken.URLS_NOT_OPENED()))
             with self._store.transaction() as tx:
@@ -72,7 +73,7 @@ class Notifier:
         if found:
             self._send(found)
 
-    def _next(self, in_redis: InRedis | None) -> _Message | None:
+    def _next(self, facts: RedisFacts) -> _Message | None:
         """Return the due message, or None; record it as sent first, so that a crash while sending does not repeat it.
 
         Raises:
@@ -91,13 +92,13 @@ class Notifier:
                 waiting=tx.journal.waiting().count,
                 newest=tx.journal.newest_received(),
                 quiet=timedelta(hours=self._settings.quiet_hours),
-                in_redis=in_redis,
+                redis=facts,
             )
             decision = decide(
                 now,
                 list(causes(standing)),
                 before,
-                unknown=() if in_redis else IN_REDIS,
+                unknown=IN_REDIS if facts.fault else (),
                 last_message=record.sent_at,
             )
             urls = delivery.split(self._vault.decrypt(record.urls_encrypted).get_secret_value())

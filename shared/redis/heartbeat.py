@@ -198,11 +198,3 @@ def _process(name: bytes | str) -> Process | None:
         return Process.read(json.loads(name))
     except (ValueError, RecursionError):
         return None
-
-
-def is_there(redis: Redis) -> bool:
-    """Return whether Redis answers."""
-    try:
-        return bool(redis.ping())
-    except RedisError:
-        return False

@@ -387,7 +387,7 @@ class TrackerClient:
             seconds = time.monotonic() - began
             operation = metrics.called(method, path, status or unanswered, seconds)
             answered = operation if status.startswith("2") else f"{operation} refused"
-            if guard.refusal is None:
+            if guard.refusal is None and seconds < 2 * timeout:  # else the machine slept
                 self._meter.add(answered if status else LOST, seconds, failed=status in ("", *OVERLOADED))
             tracing.called(operation, status or unanswered, seconds)
         if guard.refusal is not None:

@@ -54,7 +54,13 @@ def spool(instance: str, parked: int, told: int) -> tuple[str, ...]:
 CASES = {
     "DeskbridgeProcessDown": Case((f"up{{{JOB}}}|0x90",), (f"up{{{JOB}}}|1x90", 'up{job="another"}|0x90')),
     "DeskbridgeNoProducer": Case((), ("deskbridge_events_accepted_total|0x90",)),
-    "DeskbridgeNoWorker": gauge("last_seen_age_seconds", 120, 9, process="worker"),
+    "DeskbridgeProcessRestarts": Case(
+        (f"process_start_time_seconds{{{JOB}}}|0+60x90",), (f"process_start_time_seconds{{{JOB}}}|60x90",)
+    ),
+    "DeskbridgeNoWorker": Case(
+        ('deskbridge_last_seen_age_seconds{process="worker"}|120x90',),
+        ('deskbridge_reachable{service="redis"}|0x90',),
+    ),
     "DeskbridgeNoBeat": gauge("last_seen_age_seconds", 120, 9, process="beat"),
     "DeskbridgeDatabaseAway": gauge("reachable", 0, 1, service="database"),
     "DeskbridgeRedisAway": gauge("reachable", 0, 1, service="redis"),

@@ -16,6 +16,7 @@ from shared.store.tables.journal import EventState
 from tests.failures.pairs import FEWEST, pairs
 from tests.failures.redmine import RealRedmine
 from tests.failures.rows import ROWS
+from tests.failures.rows.breakages import BREAKAGES
 from tests.failures.rows.databases import with_account
 from tests.failures.rows.row import Nothing, Prevented, Row
 from tests.failures.rows.surfaces import SURFACES, WELL, doctor, not_well, overview, ready, unreachable
@@ -30,7 +31,9 @@ ALL_WELL, ON_TRACKER = "All systems operational", "Everything is in Redmine"
 STAND_IN_ONLY = {False: (pytest.mark.stand_in,), True: ()}
 
 
-@pytest.fixture(params=[pytest.param(one, id=str(one), marks=STAND_IN_ONLY[one.real]) for one in ROWS])
+@pytest.fixture(
+    params=[pytest.param(one, id=str(one), marks=STAND_IN_ONLY[one.real]) for one in (*ROWS, *BREAKAGES)]
+)
 def row(request: pytest.FixtureRequest) -> Row | Prevented:
     """Provide a row of the table."""
     found: Row | Prevented = request.param
@@ -81,7 +84,7 @@ def test_no_surface_names_fewer_failures_than_before() -> None:
     assert len(set(pairs())) >= FEWEST
 
 
-@pytest.mark.parametrize("one", [one for one in ROWS if isinstance(one, Row)], ids=str)
+@pytest.mark.parametrize("one", [one for one in (*ROWS, *BREAKAGES) if isinstance(one, Row)], ids=str)
 def test_each_row_declares_what_every_surface_says_and_a_step(one: Row) -> None:
     assert one.step, "a step"
     for surface in SURFACES:

@@ -184,12 +184,12 @@ def test_redis_that_does_not_answer_is_reported_after_five_minutes(
     def away(*_: object) -> None:
         raise RedisConnectionError
 
-    monkeypatch.setattr(Heartbeats, "seconds_since", away)
+    monkeypatch.setattr(Heartbeats, "seen", away)
     console.run()
     assert receiver.taken == []
     pass_time(5.1)
     console.run()
-    assert "Redis does not answer" in receiver.taken[0]["title"]
+    assert "Redis cannot be reached" in receiver.taken[0]["title"]
 
 
 def test_what_no_service_took_is_sent_again_after_five_minutes(

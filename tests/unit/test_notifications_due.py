@@ -12,13 +12,17 @@ from typing import Any
 import fakeredis
 import pytest
 
+from shared.diagnosis.redis_facts import RedisFacts
+from shared.notices.doctor_service import ServiceFinding
 from shared.notices.faults import Detail, Fault
 from shared.notices.hints import Hint
 from shared.notices.notifications import Told
 from shared.notifications import message
-from shared.notifications.causes import IN_REDIS, InRedis, Standing, causes, in_general
+from shared.notifications.causes import IN_REDIS, Standing, causes, in_general
 from shared.notifications.due import Cause, Remembered, decide
+from shared.process.itself import Process
 from shared.redis.circuit_breaker import CircuitBreaker, Paused
+from shared.redis.heartbeat import ProcessSign
 from shared.store.journal.causes import FailureCause
 
 MORNING = datetime(2026, 11, 27, 8, tzinfo=UTC)
@@ -112,6 +116,10 @@ def test_at_most_one_message_is_sent_within_five_minutes_whatever_is_new() -> No
     assert day.at(5, held(), *failures) == ["failed:a", "failed:b", "failed:c"]
 
 
+def seen(seconds: float = 3.0, paused: Paused | None = None) -> RedisFacts:
+    return RedisFacts(workers=[ProcessSign(Process.here(), seconds)], paused=paused)
+
+
 def standing(**values: object) -> Standing:
     usual = {
         "now": MORNING,
@@ -120,7 +128,7 @@ def standing(**values: object) -> Standing:
         "waiting": 0,
         "newest": MORNING,
         "quiet": timedelta(hours=24),
-        "in_redis": InRedis(3.0, None),
+        "redis": seen(),
     }
     return Standing(**{**usual, **values})  # type: ignore[arg-type]
 
@@ -137,10 +145,14 @@ PAUSED = Paused(Fault.TRACKER_UNREACHABLE(method="GET", path="/users.json"), 0.0
             "failed:c0ffee",
             "/console/events?state=failed&cause=c0ffee",
         ),
-        (standing(in_redis=InRedis(3.0, PAUSED), waiting=1), "redmine", "/console/doctor"),
-        (standing(in_redis=InRedis(91.0, None)), "worker", "/console/doctor"),
-        (standing(in_redis=InRedis(None, None)), "worker", "/console/doctor"),
-        (standing(in_redis=None), "redis", "/console/doctor"),
+        (standing(redis=seen(paused=PAUSED), waiting=1), "redmine", "/console/doctor"),
+        (standing(redis=seen(91.0)), "worker", "/console/doctor"),
+        (standing(redis=RedisFacts()), "worker", "/console/doctor"),
+        (
+            standing(redis=RedisFacts(fault=ServiceFinding.REDIS_LOADING(error="LOADING"))),
+            "redis",
+            "/console/doctor",
+        ),
         (standing(newest=MORNING - timedelta(hours=25)), "quiet", "/console/doctor"),
     ],
 )
@@ -151,7 +163,7 @@ def test_each_cause_leads_to_the_page_that_fixes_it(found: Standing, key: str, p
 def test_nothing_is_reported_if_all_is_well_or_nothing_was_set_up_yet() -> None:
     assert not list(causes(standing()))
     assert not list(causes(standing(newest=None)))
-    assert not list(causes(standing(in_redis=InRedis(3.0, PAUSED)))), "nothing waits for Redmine"
+    assert not list(causes(standing(redis=seen(paused=PAUSED)))), "nothing waits for Redmine"
 
 
 def test_a_message_says_what_fails_in_general_and_holds_nothing_of_a_ticket() -> None:
@@ -181,9 +193,9 @@ def test_who_writes_to_redis_puts_no_words_into_a_message(reason: dict[str, Any]
     with fakeredis.FakeRedis() as redis:
         breaker = CircuitBreaker(redis)
         redis.set(breaker.key, json.dumps({"reason": reason, "until": time.time() + 60, "length": 5}))
-        in_redis = InRedis(3.0, breaker.current())
-    assert in_redis.paused
-    found = list(causes(standing(in_redis=in_redis, waiting=1)))
+        facts = seen(paused=breaker.current())
+    assert facts.paused
+    found = list(causes(standing(redis=facts, waiting=1)))
     assert len(found) == 1
     text = message.title(found) + message.body(found, URL)
     assert "evil" not in text

@@ -132,6 +132,11 @@ def checks(*groups: Group) -> list[Check]:
     ]
 
 
+def parts_of(check: Check) -> tuple[str, ...]:
+    """Return the parts that a check covers."""
+    return next((one.parts for one in _REGISTERED if one.function is check), ())
+
+
 def parts() -> list[str]:
     """Return every part of the report."""
     return [part for one in registered() if not one.is_short for part in one.parts]

@@ -9,6 +9,7 @@ from contextlib import suppress
 from contextvars import copy_context
 from queue import Empty, SimpleQueue
 
+from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from producer.admin.doctor import (
@@ -21,14 +22,23 @@ from producer.admin.doctor import (
     tracker,
     work,  # noqa: F401
 )
-from producer.admin.doctor.checks import Check, Group, QuickCheckMode, checks, parts, registered
+from producer.admin.doctor.checks import Check, Group, QuickCheckMode, checks, parts, parts_of, registered
 from producer.admin.doctor.finding import RECORDS, CheckResult, Status, unknown
 from producer.admin.doctor.installation import Installation
 from shared.errors import BridgeError
 from shared.notices.doctor_service import ServiceFinding
+from shared.store.tables.database import words_of
 
 __all__ = ["RECORDS", "CheckResult", "Installation", "Status", "examine", "examine_helpdesk"]
 
+IN_REDIS = (
+    services.others,
+    services.processes,
+    services.calls,
+    services.rate_limit,
+    services.slowness,
+)
+"""Checks of what the processes have left in Redis."""
 LOCAL = checks(Group.CACHE, Group.WORK, Group.HELPDESK)
 """Checks of the database and the help desk."""
 LIVE = checks(Group.TRACKER, Group.SETTINGS, Group.TEMPLATES)
@@ -57,33 +67,38 @@ def examine(installation: Installation) -> Iterator[CheckResult]:
 def _examine(installation: Installation) -> Iterator[CheckResult]:
     alive = yield from _all(services.database, installation)
     is_written = yield from _all(services.redis, installation)
-    yield from services.others(installation)
     if is_written or not installation.settings.is_broker_redis:  # else it adds nothing
-        yield from services.broker(installation)
-    if is_written:  # else there can be no heartbeats in it
-        yield from services.processes(installation)
-    yield from services.calls(installation)
-    yield from services.rate_limit(installation)
-    yield from services.slowness(installation)
+        yield from _tried(services.broker, installation)
+    for check in IN_REDIS if is_written else ():  # else there can be no heartbeats in it
+        yield from _tried(check, installation)
     if not alive:
         return
-    yield from services.producer(installation)
-    yield from services.versions(installation)
-    yield from setup.api_key(installation)
+    yield from _tried(services.producer, installation)
+    yield from _tried(services.versions, installation)
+    yield from _tried(setup.api_key, installation)
     yield from _in_time(_of_the_tracker, installation)
-    yield from services.clocks(installation)
+    yield from _tried(services.clocks, installation)
     for check in LOCAL:
-        with suppress(BridgeError):
-            yield from check(installation)
+        yield from _tried(check, installation)
 
 
 def _of_the_tracker(installation: Installation) -> Iterator[CheckResult]:
-    yield from tracker.connection(installation)
+    yield from _tried(tracker.connection, installation)
     if installation.is_tracker_open:
-        yield from live.read(installation)
+        yield from _tried(live.read, installation)
     for check in LIVE if installation.projects is not None else ():
-        with suppress(BridgeError):
-            yield from check(installation)
+        yield from _tried(check, installation)
+
+
+def _tried(check: Check, installation: Installation) -> Iterator[CheckResult]:
+    """Yield a check's results; a check that fails itself says why, and the next ones are made."""
+    try:
+        yield from check(installation)
+    except BridgeError:
+        return
+    except (SQLAlchemyError, RedisError) as error:
+        for part in parts_of(check):
+            yield unknown(part, ServiceFinding.CHECK_FAILED(error=words_of(error)))
 
 
 def _in_time(check: Check, installation: Installation) -> Iterator[CheckResult]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Self
 
 from redis import Redis
@@ -12,6 +13,7 @@ from redis import Redis
 from producer.admin.records.transaction import Store
 from producer.admin.services import Services
 from shared.connection.vault import Vault
+from shared.diagnosis.redis_facts import RedisFacts, redis_facts
 from shared.metadata.synchronisation import Connect
 from shared.process.settings import Settings
 from shared.queue.publisher import Publisher
@@ -52,6 +54,11 @@ class Installation:
     patience_s: float | None = 5.0
     limit_s: float = 9.0
     is_late: bool = False
+
+    @cached_property
+    def redis_facts(self) -> RedisFacts:
+        """What Redis knows, read once for all checks."""
+        return redis_facts(self.redis)
 
     @classmethod
     def of(cls, services: Services) -> Self:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
@@ -12,19 +12,16 @@ from sqlalchemy.exc import SQLAlchemyError
 from producer.admin.doctor.checks import Group, QuickCheckMode, check, quick_check
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
-from producer.admin.presenters import redis_health as health
-from producer.admin.presenters.evictions import KEEPS_ALL
-from producer.admin.presenters.evictions import evictions as evictions_of
-from producer.admin.presenters.evictions import policy as policy_of
+from shared.diagnosis.redis_facts import RedisFacts
+from shared.diagnosis.redis_health import KEEPS_ALL
 from shared.errors import SettingsError
 from shared.notices.doctor_service import ServiceFinding
 from shared.notices.doctor_setup import Named
-from shared.notices.notice import Code
+from shared.notices.notice import Code, Notice
 from shared.process.itself import release
 from shared.redis.call_limits import published
-from shared.redis.heartbeat import ALIVE_S, BEAT, CONSOLE, WORKER, Heartbeats, ProcessSign
-from shared.redis.latency import SLOW_S, seconds_per_call
-from shared.redis.rate_limit import rate_limit_in_use
+from shared.redis.heartbeat import ALIVE_S, ProcessSign
+from shared.redis.latency import SLOW_S
 from shared.store.journal.producers import Producer
 from shared.store.tables import schema
 from shared.store.tables.database import words_of
@@ -36,11 +33,14 @@ CLOCK_FAILURE_S = 120.0
 LATELY = timedelta(days=1)
 LONGEST_ERROR = 200
 MOST_NAMED = 10
+FEWEST_RESTARTS = 3
 HINDRANCES = {
     "standby": ServiceFinding.DATABASE_STANDBY,
     "read only": ServiceFinding.DATABASE_READ_ONLY,
     "full": ServiceFinding.DATABASE_FULL,
     "file": ServiceFinding.DATABASE_FILE_READ_ONLY,
+    "locked": ServiceFinding.DATABASE_LOCKED,
+    "forbidden": ServiceFinding.DATABASE_FORBIDDEN,
 }
 
 
@@ -103,18 +103,12 @@ def _kind(installation: Installation) -> str:
 @check(Group.SERVICES, {"redis": "KB-SERVICE-003"}, glance=QuickCheckMode.IN_REDIS)
 def redis(installation: Installation) -> Iterator[CheckResult]:
     """Check that Redis answers, and keeps what is written to it."""
-    try:
-        health.write(installation.redis)
-        lost, policy = list(evictions(installation)), policy_of(installation.redis)
-        keeps_data = health.keeps_data(installation.redis)
-    except RedisError as error:
-        yield failure("redis", health.why_not_written(installation.redis, error))
-        return
-    if lost:
-        yield from lost
-    elif policy not in (None, KEEPS_ALL):
-        yield warning("redis", ServiceFinding.REDIS_MAY_EVICT(policy=policy))
-    elif not keeps_data:
+    facts = installation.redis_facts
+    if fault := facts.fault or facts.evicted:
+        yield failure("redis", fault)
+    elif facts.policy not in (None, KEEPS_ALL):
+        yield warning("redis", ServiceFinding.REDIS_MAY_EVICT(policy=facts.policy))
+    elif not facts.keeps_data:
         yield warning("redis", ServiceFinding.REDIS_KEEPS_NOTHING())
     else:
         yield ok("redis", ServiceFinding.REDIS_ANSWERS())
@@ -123,40 +117,40 @@ def redis(installation: Installation) -> Iterator[CheckResult]:
 @quick_check(Group.SERVICES, "worker", QuickCheckMode.IN_REDIS)
 def unable(installation: Installation) -> Iterator[CheckResult]:
     """Check that each live worker can decrypt the stored API key; if none can, nothing is sent."""
-    heartbeats = Heartbeats(installation.redis)
-    try:
-        alive = [one for one in heartbeats.seen(WORKER) if one.seconds <= ALIVE_S]
-        found = [one for one in heartbeats.unable(WORKER) if one.seconds <= ALIVE_S]
-    except RedisError:
-        return
-    for one in found:
-        result = failure if len(found) >= len(alive) else warning
+    alive, unable = _alive(installation.redis_facts.workers), _alive(installation.redis_facts.unable)
+    result = failure if len(unable) >= len(alive) else warning
+    for sign in unable:
         yield result(
-            "worker", ServiceFinding.WORKER_CANNOT_OPEN_KEY(host=one.process.host, pid=one.process.pid)
+            "worker", ServiceFinding.WORKER_CANNOT_OPEN_KEY(host=sign.process.host, pid=sign.process.pid)
         )
+
+
+@quick_check(Group.SERVICES, "worker", QuickCheckMode.IN_REDIS)
+def restarts(installation: Installation) -> Iterator[CheckResult]:
+    """Check that workers do not end again and again soon after their start."""
+    ended = installation.redis_facts.failed_starts
+    if len(ended) >= FEWEST_RESTARTS:
+        hosts = sorted({sign.process.host for sign in ended})
+        yield failure("worker", ServiceFinding.WORKER_RESTARTS(count=len(ended), hosts=hosts))
 
 
 @check(Group.SERVICES, {"installation": "KB-SERVICE-003"}, glance=QuickCheckMode.IN_REDIS)
 def others(installation: Installation) -> Iterator[CheckResult]:
     """Check that no other installation uses the same Redis database."""
-    try:
-        here, found = Heartbeats(installation.redis).mine_and_others()
-    except RedisError:
-        return
-    if not found:
-        yield ok("installation", ServiceFinding.ALONE_IN_REDIS(installation=here))
+    facts = installation.redis_facts
+    if not facts.others:
+        yield ok("installation", ServiceFinding.ALONE_IN_REDIS(installation=facts.installation))
         return
     named = [
         Named.OTHER_INSTALLATION(
-            installation=one,
+            installation=other,
             host=sign.process.host if sign else None,
             seconds=sign.seconds if sign else None,
         )
-        for one, sign in found.items()
+        for other, sign in facts.others.items()
     ]
-    yield warning(
-        "installation", ServiceFinding.OTHERS_IN_REDIS(installation=here, count=len(named), others=named)
-    )
+    about = {"installation": facts.installation, "count": len(named), "others": named}
+    yield warning("installation", ServiceFinding.OTHERS_IN_REDIS(**about))
 
 
 @check(Group.SERVICES, {"broker": "KB-SERVICE-004"})
@@ -171,32 +165,19 @@ def broker(installation: Installation) -> Iterator[CheckResult]:
 @check(Group.SERVICES, {"worker": "KB-SERVICE-005", "beat": "KB-SERVICE-006", "console": "KB-SERVICE-009"})
 def processes(installation: Installation) -> Iterator[CheckResult]:
     """Check that a worker and a beat were alive recently, and a console if one is used."""
-    heartbeats = Heartbeats(installation.redis)
-    try:
-        workers, beats, consoles = (heartbeats.seen(kind) for kind in (WORKER, BEAT, CONSOLE))
-    except RedisError:
-        return
-    lost = evictions_of(installation.redis)
-    no_worker = ServiceFinding.NO_WORKER(**_last(workers)) if workers or not lost else lost
-    no_beat = ServiceFinding.NO_BEAT(**_last(beats)) if beats or not lost else lost
-    yield _alive("worker", workers, ServiceFinding.WORKER_ALIVE) or failure("worker", no_worker)
+    facts = installation.redis_facts
+    worker = next(restarts(installation), None) or _running(
+        "worker", facts.workers, ServiceFinding.WORKER_ALIVE
+    )
+    yield worker or failure("worker", _missing(ServiceFinding.NO_WORKER, facts.workers, facts))
     yield from unable(installation)
-    yield _alive("beat", beats, ServiceFinding.BEAT_ALIVE) or warning("beat", no_beat)
-    if consoles:
-        missing = warning("console", ServiceFinding.NO_CONSOLE(**_last(consoles)))
-        yield _alive("console", consoles, ServiceFinding.CONSOLE_ALIVE) or missing
+    beat = _running("beat", facts.beats, ServiceFinding.BEAT_ALIVE)
+    yield beat or warning("beat", _missing(ServiceFinding.NO_BEAT, facts.beats, facts))
+    if facts.consoles:
+        no_console = warning("console", ServiceFinding.NO_CONSOLE(**_last(facts.consoles)))
+        yield _running("console", facts.consoles, ServiceFinding.CONSOLE_ALIVE) or no_console
     else:
         yield ok("console", ServiceFinding.CONSOLE_NOT_USED())
-
-
-def evictions(installation: Installation) -> Iterator[CheckResult]:
-    """Check that Redis has evicted no key for lack of memory, so that its locks and heartbeats can be trusted."""
-    try:
-        lost = evictions_of(installation.redis)
-    except RedisError:
-        return
-    if lost:
-        yield failure("redis", lost)
 
 
 @check(Group.SERVICES, {"calls": "KB-TRACKER-008"})
@@ -218,19 +199,32 @@ def producer(installation: Installation) -> Iterator[CheckResult]:
     """Check that a producer was alive recently."""
     with installation.store.transaction() as tx:
         seen = tx.producers.seen()
-    yield _alive("producer", seen, ServiceFinding.PRODUCER_ALIVE) or failure(
+    yield _running("producer", seen, ServiceFinding.PRODUCER_ALIVE) or failure(
         "producer", ServiceFinding.NO_PRODUCER(**_last(seen))
     )
 
 
-def _alive(check: str, seen: Sequence[ProcessSign | Producer], found: Code) -> CheckResult | None:
+Sign = TypeVar("Sign", ProcessSign, Producer)
+
+
+def _alive(seen: Sequence[Sign]) -> list[Sign]:
+    """Return the processes with a recent heartbeat."""
+    return [sign for sign in seen if sign.seconds <= ALIVE_S]
+
+
+def _running(check: str, seen: Sequence[Sign], found: Code) -> CheckResult | None:
     """Return an OK result if a process of a kind is alive, else None."""
-    alive = [one for one in seen if one.seconds <= ALIVE_S]
+    alive = _alive(seen)
     if not alive:
         return None
-    told = alive[0].process
-    about = {"host": told.host, "version": told.version, "since": told.since}
+    process = alive[0].process
+    about = {"host": process.host, "version": process.version, "since": process.since}
     return ok(check, found(count=len(alive), seconds=alive[0].seconds, **about))
+
+
+def _missing(found: Code, seen: Sequence[ProcessSign], facts: RedisFacts) -> Notice:
+    """Return that no process of a kind is alive, unless Redis may have evicted its heartbeat."""
+    return facts.evicted if facts.evicted and not seen else found(**_last(seen))
 
 
 def _last(seen: Sequence[ProcessSign | Producer]) -> dict[str, float]:
@@ -240,18 +234,12 @@ def _last(seen: Sequence[ProcessSign | Producer]) -> dict[str, float]:
 @check(Group.SERVICES, {"versions": "KB-SERVICE-002"})
 def versions(installation: Installation) -> Iterator[CheckResult]:
     """Check that all live processes have this version: during an upgrade old ones still run."""
-    heartbeats = Heartbeats(installation.redis)
+    facts = installation.redis_facts
     with installation.store.transaction() as tx:
-        seen: list[ProcessSign | Producer] = [*tx.producers.seen()]
-    with suppress(RedisError):
-        seen += (one for kind in (WORKER, BEAT, CONSOLE) for one in heartbeats.seen(kind))
-    others = sorted(
-        {
-            f"{one.process.host} {one.process.pid} ({one.process.version})"
-            for one in seen
-            if one.seconds <= ALIVE_S and one.process.version != release()
-        }
-    )
+        alive = [sign.process for sign in _alive(tx.producers.seen())]
+    for signs in (facts.workers, facts.beats, facts.consoles):
+        alive += (sign.process for sign in _alive(signs))
+    others = sorted({f"{one.host} {one.pid} ({one.version})" for one in alive if one.version != release()})
     if others:
         named = others[:MOST_NAMED]
         about = {"version": release(), "count": len(others), "processes": named}
@@ -291,11 +279,8 @@ def clocks(installation: Installation) -> Iterator[CheckResult]:
 @quick_check(Group.SERVICES, "clock", QuickCheckMode.IN_REDIS)
 def worker_clocks(installation: Installation) -> Iterator[CheckResult]:
     """Check that the clock of each machine with a worker agrees with the database's."""
-    try:
-        workers = Heartbeats(installation.redis).seen(WORKER)
-    except RedisError:
-        return
-    by_host = {one.process.host: one.ahead_s for one in reversed(workers) if one.seconds <= ALIVE_S}
+    alive = _alive(installation.redis_facts.workers)
+    by_host = {sign.process.host: sign.ahead_s for sign in reversed(alive)}
     for host, ahead_s in by_host.items():
         if ahead_s is None or abs(ahead_s) <= CLOCK_WARNING_S:
             continue
@@ -307,10 +292,7 @@ def worker_clocks(installation: Installation) -> Iterator[CheckResult]:
 @check(Group.SERVICES, {"rate limit": "KB-TRACKER-008"}, glance=QuickCheckMode.IN_REDIS)
 def rate_limit(installation: Installation) -> Iterator[CheckResult]:
     """Check that the workers' rate limit, or else this command's, is high enough for work to proceed."""
-    try:
-        found = rate_limit_in_use(installation.redis)
-    except RedisError:
-        return
+    found = installation.redis_facts.rate_limit
     rate = found.rate if found else installation.settings.rate_limit
     if not rate:
         yield ok("rate limit", ServiceFinding.NO_RATE_LIMIT())
@@ -326,9 +308,6 @@ def rate_limit(installation: Installation) -> Iterator[CheckResult]:
 @quick_check(Group.SERVICES, "tracker", QuickCheckMode.IN_REDIS, only=(ServiceFinding.CALLS_SLOW,))
 def slowness(installation: Installation) -> Iterator[CheckResult]:
     """Check that the workers' calls have not been slow recently."""
-    try:
-        seconds = seconds_per_call(installation.redis)
-    except RedisError:
-        return
+    seconds = installation.redis_facts.seconds_per_call
     if seconds and seconds > SLOW_S:
         yield warning("tracker", ServiceFinding.CALLS_SLOW(seconds=seconds))

@@ -11,9 +11,9 @@ from redis.exceptions import RedisError
 from producer.admin.doctor.checks import Group, QuickCheckMode, check
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
-from producer.admin.presenters.waiting import obstacle
 from producer.admin.records.event_search import RECENT_DAYS
 from producer.admin.records.transaction import Store
+from shared.diagnosis.obstacle import obstacle
 from shared.notices.doctor_work import WorkFinding
 from shared.notices.faults import Detail
 from shared.notices.hints import Hint
@@ -21,7 +21,6 @@ from shared.notices.notice import Notice, Written
 from shared.notices.reasons import Reason
 from shared.notices.refusals import Refusal
 from shared.notices.system_refusals import SystemRefusal
-from shared.redis.circuit_breaker import CircuitBreaker
 from shared.redis.locks import Locks
 from shared.store.tables.journal import EventState
 
@@ -81,11 +80,12 @@ def pending(installation: Installation) -> Iterator[CheckResult]:
         yield ok("pending", WorkFinding.NOTHING_PENDING())
         return
     age = (now - oldest.received_at).total_seconds()
-    paused = _paused(installation)
+    state = installation.redis_facts.paused
+    paused = state.reason if state else None
     if paused and paused.code in NOT_SET_UP and installation.well.get("api key"):
         yield failure("pending", WorkFinding.WORKER_SET_UP_OTHERWISE(count=count, because=paused))
         return
-    why = oldest.notice or obstacle(installation.redis)
+    why = oldest.notice or obstacle(installation.redis_facts)
     if paused:
         why = WorkFinding.EVERYTHING_PAUSED(because=paused)
     waiting = WorkFinding.EVENTS_PENDING(count=count, seconds=age, why=why, ticket_id=oldest.ticket_id)
@@ -256,15 +256,6 @@ def trial(installation: Installation) -> Iterator[CheckResult]:
         yield warning("trial", WorkFinding.TRIAL_ON(count=waiting))
     else:
         yield ok("trial", WorkFinding.TRIAL_OFF())
-
-
-def _paused(installation: Installation) -> Notice | None:
-    """Return why the circuit breaker is open, or None if it is closed or Redis is down."""
-    try:
-        paused = CircuitBreaker(installation.redis).current()
-    except RedisError:
-        return None
-    return paused.reason if paused else None
 
 
 def doubt_of_database(store: Store, redis: Redis, retention_days: float) -> Notice | None:

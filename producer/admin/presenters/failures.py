@@ -45,7 +45,7 @@ def _of_others(error: BaseException) -> Notice:
         from redis.exceptions import RedisError
 
         if isinstance(error, RedisError):
-            from producer.admin.presenters.redis_health import refusal
+            from shared.diagnosis.redis_health import refusal
 
             return refusal(error) or SystemRefusal.REDIS_DOWN(error=first_line(error))
     if isinstance(error, OSError):

@@ -6,46 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from redis.exceptions import RedisError
-
-from producer.admin.presenters.evictions import evictions
-from producer.admin.presenters.redis_health import why_not_written
 from producer.admin.records.event_search import EventCounts, Group
 from producer.admin.records.transaction import Store, Transaction
 from producer.admin.services import Services
+from shared.diagnosis.redis_facts import RedisFacts, redis_facts
 from shared.events.config import PluginConfig
 from shared.metadata.confirming import unusable_defaults
-from shared.notices.notice import Notice
-from shared.redis.circuit_breaker import CircuitBreaker, Paused
-from shared.redis.heartbeat import BEAT, GONE_S, WORKER, Heartbeats
 from shared.store.tables.configuration import ChangeRecord
 from shared.store.tables.journal import EventState, JournalEvent
 
 SLOW, SOON, LONG = timedelta(minutes=2), timedelta(seconds=30), timedelta(minutes=5)
 LATEST = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Signs:
-    """The state in Redis: heartbeats, and whether the circuit breaker is open.
-
-    Attributes:
-        worker, beat: seconds since the last heartbeat; None: there is none.
-        paused: why the circuit breaker is open, and until when; None: it is closed.
-        evicted: whether Redis may have evicted heartbeats.
-    """
-
-    worker: float | None
-    beat: float | None
-    paused: Paused | None
-    evicted: bool = False
-
-    @property
-    def works(self) -> bool:
-        """Whether a worker was seen recently, or may be running although Redis evicted its heartbeat."""
-        if self.worker is None:
-            return self.evicted
-        return self.worker < GONE_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +29,7 @@ class Overview:
         delayed: the oldest pending event, if an attempt failed or it waits longer than usual; not in trial mode.
         is_stuck: whether it has waited for minutes, and no event was done in that time; not in trial mode.
         hours: numbers of received events and of failed ones among them, by age in hours, up to 24.
-        signs: the state in Redis; None if Redis cannot be read.
-        redis_fault: why Redis cannot be read.
+        redis: what Redis knows, or why it cannot be used.
         noted: checks of the doctor that have something to report (`what_is_noted`).
     """
 
@@ -72,8 +42,7 @@ class Overview:
     groups: Sequence[Group]
     hours: dict[int, tuple[int, int]]
     changes: Sequence[ChangeRecord]
-    signs: Signs | None
-    redis_fault: Notice | None
+    redis: RedisFacts
     recovering: bool
     noted: Sequence[str]
 
@@ -85,7 +54,7 @@ class Overview:
 
 def overview(services: Services) -> Overview:
     """Read the data of the first page, in less than a dozen statements."""
-    told, fault = signs(services)
+    facts = redis_facts(services.redis)
     with services.store.transaction() as tx:
         standing = tx.events.counts()
         config, key = tx.configs.get()
@@ -106,8 +75,7 @@ def overview(services: Services) -> Overview:
             tx.events.groups(),
             tx.events.per_hour(),
             tx.changes.find(limit=LATEST),
-            told,
-            fault,
+            facts,
             tx.recovery.get() is not None,
             [check for check, is_noted in what_is_noted(tx, standing, config).items() if is_noted],
         )
@@ -130,17 +98,6 @@ def _stands_still(oldest: JournalEvent | None, done_at: datetime | None, now: da
     if oldest is None or (done_at is not None and done_at > oldest.received_at):
         return timedelta(0)
     return now - oldest.received_at
-
-
-def signs(services: Services) -> tuple[Signs | None, Notice | None]:
-    """Return the state in Redis, or why it cannot be read."""
-    try:
-        heartbeats = Heartbeats(services.redis)
-        worker, beat = heartbeats.seconds_since(WORKER), heartbeats.seconds_since(BEAT)
-        evicted = worker is None and evictions(services.redis) is not None
-        return Signs(worker, beat, CircuitBreaker(services.redis).current(), evicted), None
-    except RedisError as error:
-        return None, why_not_written(services.redis, error)
 
 
 def needs_a_person(store: Store) -> tuple[int, int]:

@@ -12,8 +12,10 @@ from pydantic import AwareDatetime
 from redis import Redis
 
 from producer.admin.presenters.shapes import Answer, Reasoned, WithNotice, reason_json
-from producer.admin.presenters.waiting import is_silent, obstacle
+from producer.admin.presenters.waiting import is_silent
 from producer.admin.records.transaction import Store, Transaction
+from shared.diagnosis.obstacle import obstacle
+from shared.diagnosis.redis_facts import redis_facts
 from shared.errors import NotFound
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event
@@ -213,7 +215,7 @@ def trace_ticket(store: Store, ticket_id: int, redis: Redis | None = None) -> Ti
         config,
         [_note(*one) for one in additions if one[0] is not Kind.DOCUMENT],
         [_document(*one) for one in additions if one[0] is Kind.DOCUMENT],
-        obstacle(redis) if redis is not None and any(map(is_silent, rows)) else None,
+        obstacle(redis_facts(redis)) if redis is not None and any(map(is_silent, rows)) else None,
         bool(misattributed),
     )
 

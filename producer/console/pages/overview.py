@@ -67,8 +67,10 @@ def show_overview(
     """
     found = look(services)
     hours = [(ago, *found.hours.get(ago, (0, 0))) for ago in reversed(range(HOURS))]
-    notable = at_a_glance(Installation.of(services), asks_redis=found.signs is not None, noted=found.noted)
-    if found.signs is not None:
+    installation = Installation.of(services)
+    installation.redis_facts = found.redis
+    notable = at_a_glance(installation, asks_redis=not found.redis.fault, noted=found.noted)
+    if not found.redis.fault:
         notable += found_last(services.redis)
     return show(
         request,

@@ -54,6 +54,17 @@ TAKE_ROOM = """
 CREATE TEMPORARY TABLE room ON COMMIT DROP AS SELECT repeat('x', 1000) AS filling FROM generate_series(1, 100)
 """
 
+APPEND_NOTHING = "INSERT INTO journal (delivery_id) SELECT NULL WHERE false"
+"""Needs the journal, the right to append to it, and its lock, as an event does."""
+
+WAIT_BRIEFLY = "SET LOCAL lock_timeout = '2s'"
+
+WHO_HOLDS_JOURNAL = """
+SELECT pid, usename FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND pid IN (
+    SELECT pid FROM pg_locks WHERE relation = 'journal'::regclass AND granted
+    AND mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock'))
+"""
+
 READ_ONLY_SERVER = "SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::boolean"
 
 
@@ -107,8 +118,8 @@ def _sqlite_code(cause: BaseException | None) -> int:
 TRIED_EVERY_S = 3.0
 """Minimum time between two tests of whether an event can be committed."""
 
-READ_ONLY, FORBIDDEN = "25006", "42501"
-"""PostgreSQL's codes for a write in a read-only session and for a missing privilege."""
+READ_ONLY, FORBIDDEN, LOCKED = "25006", "42501", "55P03"
+"""PostgreSQL's codes for a write in a read-only session, a missing privilege and a lock timeout."""
 
 ENDS_SESSION = (READ_ONLY, "57P")
 """Codes after which a session is not used again: it stays read-only when the server no longer is, or it has ended."""
@@ -134,11 +145,12 @@ class Hindrance:
     """The reason why no event can be committed.
 
     Attributes:
-        kind: a standby server, a server set to read only, a full disk, or a file that cannot be written.
-        error: the database's error message.
+        kind: a standby server, a server set to read only, a full disk, a file that cannot be written, a journal that
+            another session has locked, or one to which this role may not append.
+        error: the database's error message; for a lock, whose it is.
     """
 
-    kind: Literal["standby", "read only", "full", "file"]
+    kind: Literal["standby", "read only", "full", "file", "locked", "forbidden"]
     error: str
 
 
@@ -228,12 +240,16 @@ class Database:
         return self._of_sqlite() if self._threads else self._of_postgresql()
 
     def _of_postgresql(self) -> Hindrance | None:
-        """Test a write on PostgreSQL, with a temporary table that needs new disk space.
+        """Test a write on PostgreSQL: append nothing to the journal, then fill a temporary table.
 
         If the disk is full, a server still answers queries, and a single row might fit into free space in a table.
         """
+        may_append = False
         with self.engine.connect() as connection:
             try:
+                connection.execute(text(WAIT_BRIEFLY))
+                connection.execute(text(APPEND_NOTHING))
+                may_append = True
                 connection.execute(text("SET LOCAL temp_tablespaces = ''"))
                 connection.execute(text(TAKE_ROOM))
             except DBAPIError as error:
@@ -246,7 +262,11 @@ class Database:
                 if code.startswith(INSUFFICIENT_RESOURCES):
                     return Hindrance("full", words)
                 if code == FORBIDDEN:  # a role without temporary tables may still append to the journal
-                    return None
+                    return None if may_append else Hindrance("forbidden", words)
+                if code == LOCKED:
+                    holders = connection.execute(text(WHO_HOLDS_JOURNAL)).all()
+                    sessions = [f"session {pid} of {user}" for pid, user in holders]
+                    return Hindrance("locked", ", ".join(sessions) or words)
                 raise
             finally:
                 connection.rollback()

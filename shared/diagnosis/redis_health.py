@@ -1,4 +1,4 @@
-"""The health of Redis: whether it accepts writes, and whose keys fill its memory."""
+"""The health of Redis: whether it accepts writes, whose keys fill its memory, and whether it evicts keys."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ CHECKED_S = 60
 MOST_KEYS = 5000
 LONGEST_WORDS = 200
 MIB = 1024 * 1024
+KEEPS_ALL = "noeviction"
 REFUSED = {
     "READONLY": ServiceFinding.REDIS_READ_ONLY,
     "MISCONF": ServiceFinding.REDIS_CANNOT_SAVE,
@@ -55,6 +56,40 @@ def write(redis: Redis) -> None:
         RedisError: if Redis does not accept it.
     """
     redis.set(CHECKED, "1", ex=CHECKED_S)
+
+
+def takes_writes(redis: Redis) -> bool:
+    """Return whether Redis accepts a write, without which no worker can acquire a lock."""
+    try:
+        write(redis)
+    except RedisError:
+        return False
+    return True
+
+
+def policy(redis: Redis) -> str | None:
+    """Return Redis's policy for a full memory, or None if it is unknown (hosted services often forbid CONFIG)."""
+    try:
+        found = redis.config_get("maxmemory-policy")
+    except ResponseError:
+        return None
+    return found.get("maxmemory-policy") if isinstance(found, dict) else None
+
+
+def evictions(redis: Redis, policy: str | None) -> Notice | None:
+    """Return a warning that Redis may have evicted locks and heartbeats, or None if no eviction is known.
+
+    Args:
+        redis: connection with its own time-outs.
+        policy: what Redis does when its memory is full.
+
+    Raises:
+        RedisError: if Redis does not report it.
+    """
+    if policy in (None, KEEPS_ALL):
+        return None
+    count = int(redis.info("stats").get("evicted_keys", 0))
+    return ServiceFinding.SIGNS_EVICTED(policy=policy, count=count) if count else None
 
 
 def keeps_data(redis: Redis) -> bool:
