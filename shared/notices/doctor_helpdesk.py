@@ -196,6 +196,12 @@ class HelpdeskFinding(Code):
         why="check DESKBRIDGE_GLPI_API_… and the rights of that GLPI user",
         article="KB-WORK-009",
     )
+    DOCUMENT_NOT_ATTACHED = Message(
+        "document_not_attached",
+        "the newest document (event {event_id}) is not attached: {because}",
+        why="fix the cause; if the event failed, then run `deskbridge event replay {event_id}`",
+        article="KB-WORK-009",
+    )
     DOCUMENTS_REACHABLE = Message(
         "documents_reachable", "GLPI's API answers, so documents can be fetched", article="KB-WORK-009"
     )

@@ -68,7 +68,10 @@ class WorkFinding(Code):
             "{count} event is waiting, for {seconds:.0f} s[: {why}]",
             "{count} events are waiting, the oldest for {seconds:.0f} s[: {why}]",
         ),
-        why="run `deskbridge ticket history {ticket_id}` to see the reason",
+        why=(
+            "run `deskbridge ticket history {ticket_id}` to see the reason[; if Redmine goes on to answer {status}, "
+            "read its log]"
+        ),
         article="KB-WORK-001",
     )
     WORKER_SET_UP_OTHERWISE = Message(

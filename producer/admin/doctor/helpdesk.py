@@ -211,9 +211,9 @@ def api(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.HELPDESK, {"documents": "KB-WORK-009"})
 def documents(installation: Installation) -> Iterator[CheckResult]:
-    """Check that documents can be fetched, if they are sent."""
+    """Check that documents can be fetched, if they are sent, and that the newest one was attached."""
     with installation.store.transaction() as tx:
-        config, _ = tx.configs.get()
+        config, newest = tx.configs.get()[0], tx.journal.newest_document(LATELY)
     if not config.sends_documents:
         yield ok("documents", HelpdeskFinding.DOCUMENTS_NOT_SENT())
         return
@@ -225,6 +225,11 @@ def documents(installation: Installation) -> Iterator[CheckResult]:
         lookup.now()
     except HelpdeskUnreachable as problem:
         yield failure("documents", HelpdeskFinding.DOCUMENTS_UNREACHABLE(problem=problem.problem))
+        return
+    if newest and newest.state != EventState.DONE:
+        yield warning(
+            "documents", HelpdeskFinding.DOCUMENT_NOT_ATTACHED(event_id=newest.id, because=newest.notice)
+        )
         return
     yield ok("documents", HelpdeskFinding.DOCUMENTS_REACHABLE())
 

@@ -14,6 +14,7 @@ from producer.admin.doctor.installation import Installation
 from producer.admin.records.event_search import RECENT_DAYS
 from producer.admin.records.transaction import Store
 from shared.diagnosis.obstacle import obstacle
+from shared.diagnosis.waiting import is_delayed, server_error
 from shared.notices.doctor_work import WorkFinding
 from shared.notices.faults import Detail
 from shared.notices.hints import Hint
@@ -33,7 +34,6 @@ NOT_SET_UP = (
 """Why a worker pauses if its settings do not let it query the tracker."""
 
 OF_THE_WAY = (Detail.REFUSED_ON_THE_WAY, Detail.TOO_LARGE_ON_THE_WAY, Detail.ONLY_THIS_TEXT)
-SLOW_S = 120.0
 STUCK_S = 3600.0
 MOST_NAMED = 10
 NEWEST = 1000
@@ -69,7 +69,7 @@ WHERE_THE_ISSUE_IS = (
 
 @check(Group.WORK, {"pending": "KB-WORK-001"}, glance=QuickCheckMode.OWN_WORDS)
 def pending(installation: Installation) -> Iterator[CheckResult]:
-    """Check that no event has waited for long."""
+    """Check that no event waits for long, for an answer or after an error."""
     with installation.store.transaction() as tx:
         oldest, count, now = (
             tx.journal.oldest(EventState.PENDING),
@@ -88,12 +88,13 @@ def pending(installation: Installation) -> Iterator[CheckResult]:
     why = oldest.notice or obstacle(installation.redis_facts)
     if paused:
         why = WorkFinding.EVERYTHING_PAUSED(because=paused)
-    waiting = WorkFinding.EVENTS_PENDING(count=count, seconds=age, why=why, ticket_id=oldest.ticket_id)
+    about = {"count": count, "seconds": age, "why": why, "ticket_id": oldest.ticket_id}
+    waiting = WorkFinding.EVENTS_PENDING(**about, status=server_error(why))
     if oldest.has_code(Reason.TRIAL_MODE):
         yield ok("pending", waiting)
-    elif age > STUCK_S:
+    elif paused or age > STUCK_S:
         yield failure("pending", waiting)
-    elif age > SLOW_S:
+    elif is_delayed(oldest, now):
         yield warning("pending", waiting)
     else:
         yield ok("pending", waiting)

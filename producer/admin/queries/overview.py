@@ -10,12 +10,13 @@ from producer.admin.records.event_search import EventCounts, Group
 from producer.admin.records.transaction import Store, Transaction
 from producer.admin.services import Services
 from shared.diagnosis.redis_facts import RedisFacts, redis_facts
+from shared.diagnosis.waiting import is_delayed
 from shared.events.config import PluginConfig
 from shared.metadata.confirming import unusable_defaults
 from shared.store.tables.configuration import ChangeRecord
 from shared.store.tables.journal import EventState, JournalEvent
 
-SLOW, SOON, LONG = timedelta(minutes=2), timedelta(seconds=30), timedelta(minutes=5)
+SOON, LONG = timedelta(seconds=30), timedelta(minutes=5)
 LATEST = 5
 
 
@@ -67,9 +68,7 @@ def overview(services: Services) -> Overview:
             standing,
             oldest.received_at if oldest else None,
             oldest
-            if oldest
-            and not config.trial
-            and (oldest.attempts or now - oldest.received_at > SLOW or stands_still > SOON)
+            if oldest and not config.trial and (is_delayed(oldest, now) or stands_still > SOON)
             else None,
             stands_still > LONG and not config.trial,
             tx.events.groups(),

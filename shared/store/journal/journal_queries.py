@@ -310,6 +310,19 @@ class JournalQueries:
         statement = select(JournalEvent).options(load_only(*ends, raiseload=True)).where(lately)
         return self._session.scalars(statement.order_by(JournalEvent.id)).all()
 
+    def newest_document(self, most: int) -> JournalEvent | None:
+        """Return the newest document among the newest `most` events that was attached, failed, or waits for GLPI."""
+        newest = select(func.max(JournalEvent.id)).scalar_subquery()
+        statement = select(JournalEvent).where(
+            JournalEvent.id > newest - most,
+            JournalEvent.event == "document.added",
+            or_(
+                JournalEvent.state.in_((EventState.DONE, EventState.FAILED)),
+                is_in_state(EventState.PENDING, Reason.HELPDESK_AWAITED),
+            ),
+        )
+        return self._session.scalar(statement.order_by(JournalEvent.id.desc()).limit(1))
+
     def others_sent(self, ticket_id: int, since: datetime) -> int:
         """Return the number of other tickets whose data the tracker accepted since a given time; at most a hundred."""
         sent = (Reason.TIME_LOGGED, Reason.TIME_LOGGED_AS_ANOTHER, Reason.STATUS_SET, Reason.ISSUE_UPDATED)

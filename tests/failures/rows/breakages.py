@@ -97,7 +97,30 @@ def runs(stage: Stage) -> None:
         redis.zincrby(key_of(redis, KEY + WORKER), -120, member)
 
 
+def fails_for_hours(stage: Stage) -> None:
+    """Make a plug-in of the tracker answer 500 to each new time entry."""
+    stage.kept["fault"] = stage.stand_in.fault(
+        "status_before", method="POST", path="/time_entries.json", status=500
+    )
+
+
+def works_again(stage: Stage) -> None:
+    """Mend the plug-in."""
+    stage.stand_in.clear_faults(stage.kept["fault"])
+
+
 BREAKAGES = [
+    Row(
+        17,
+        "a plug-in answers 500 to time entries",
+        fails_for_hours,
+        EventState.PENDING,
+        doctor="POST /time_entries.json answered 500",
+        step="if Redmine goes on to answer 500, read its log",
+        heal=works_again,
+        everywhere="POST /time_entries.json answered 500",
+        real=False,
+    ),
     Row(
         38,
         "Redis takes no writes, for lack of replicas",
