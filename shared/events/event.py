@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Literal, get_args
 
 from pydantic import AwareDatetime, BeforeValidator, Field
@@ -162,6 +163,11 @@ class Event(TextHolder):
     def part(self) -> TicketTask | Note | Document | None:
         """The part of the ticket that the event is about, or None if it is about the ticket itself."""
         return self.task or self.addition
+
+    @property
+    def created(self) -> datetime | None:
+        """When the help desk created what the event is about, if known."""
+        return (self.part or self.ticket).created
 
     @property
     def holder(self) -> RowId | None:

@@ -103,7 +103,33 @@ def _moment(value: object) -> object:
     return value
 
 
-class Ticket(TextHolder):
+def _creation_time(value: object, info: ValidationInfo) -> object:
+    """Return a time; reject an unreadable one, or return None for it if the event was accepted before."""
+    try:
+        return _moment(value)
+    except Unfit:
+        if info.context is not STORED:
+            raise
+        return None
+
+
+class Item(Shape):
+    """Base of items of the help desk, which may give the id of an item to a new one when it is restored."""
+
+    created_at: Annotated[str | None, BeforeValidator(_creation_time)] = Field(
+        default=None,
+        description=(
+            "When the help desk created it, RFC 3339 with an offset; shows whether it gave the id to another item"
+        ),
+    )
+
+    @property
+    def created(self) -> datetime | None:
+        """When the help desk created it, if known."""
+        return datetime.fromisoformat(self.created_at) if self.created_at else None
+
+
+class Ticket(TextHolder, Item):
     """A ticket's snapshot at the time of the event."""
 
     id: Id = Field(description="The ticket's number")
@@ -178,7 +204,7 @@ def _only_day(value: object, info: ValidationInfo) -> object:
     return day
 
 
-class TicketTask(TextHolder):
+class TicketTask(TextHolder, Item):
     """A ticket task's snapshot at the time of the event."""
 
     id: Id = Field(description="The ticket task's number")
@@ -221,7 +247,7 @@ class TicketTask(TextHolder):
         return self.model_copy(update={"content": None}) if self.is_private else self
 
 
-class Note(TextHolder):
+class Note(TextHolder, Item):
     """A follow-up or a solution of a ticket, as it was when it was added or changed."""
 
     id: Id = Field(description="Its number in the help desk")
@@ -264,7 +290,7 @@ def _media_type(value: object) -> object:
     return found if len(found) <= LONGEST_MEDIA_TYPE and MEDIA_TYPE.fullmatch(found) else None
 
 
-class Document(Shape):
+class Document(Item):
     """A document of a ticket; deskbridge fetches its content from the help desk before it sends the document."""
 
     id: DocumentId = Field(description="The document's number")

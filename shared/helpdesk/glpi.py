@@ -286,6 +286,7 @@ class GlpiLookup:
             "entity_name": row["entity"].get("completename") or row["entity"].get("name"),
             "technician": with_emails(technician, self.emails_of(technician)) if technician else None,
             "is_deleted": bool(row["is_deleted"]) if row.get("is_deleted") is not None else None,
+            "created_at": row.get("date_creation"),
         }
 
     def _task(self, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -299,6 +300,7 @@ class GlpiLookup:
             "date": str(row.get("planned_begin") or row.get("date") or "")[:10] or None,
             "is_private": bool(row.get("is_private")),
             "copied_from_ticket": row.get("source_item_id") or None,
+            "created_at": row.get("date_creation"),
         }
 
     def _person(self, user: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -341,16 +343,11 @@ class GlpiLookup:
         )
         if status == 404 and _is_missing(answer):
             return missing
+        about = {"method": "GET", "path": path, "status": status}
         if status in (401, 403):
-            raise HelpdeskRefused(
-                HelpdeskFault.HELPDESK_RIGHT_MISSING(
-                    method="GET", path=path, status=status, user=self._access.user
-                )
-            )
+            raise HelpdeskRefused(HelpdeskFault.HELPDESK_RIGHT_MISSING(**about, user=self._access.user))
         if status not in (200, 206) or not isinstance(answer, type(missing)):
-            raise HelpdeskUnreachable(
-                HelpdeskFault.HELPDESK_ANSWER_UNUSABLE(method="GET", path=path, status=status)
-            )
+            raise HelpdeskUnreachable(HelpdeskFault.HELPDESK_ANSWER_UNUSABLE(**about))
         return answer
 
     def _signed_in(self, ask: Callable[[dict[str, str]], tuple[int, T]]) -> tuple[int, T]:

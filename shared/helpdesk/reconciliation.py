@@ -24,6 +24,7 @@ from shared.notices.kinds import Kind, row_id_of
 from shared.store.journal.ticket_queries import Desired
 from shared.store.tables.ledger import LedgerState
 from shared.store.transaction import Store, Transaction
+from shared.values.identity import is_another_item
 from shared.values.ids import LARGEST
 
 OVERLAP = timedelta(days=1)
@@ -187,7 +188,9 @@ def _missing(
         if event.ticket.is_deleted:
             continue
         row = rows.get(event.task.id)
-        if (row is not None and row.state != LedgerState.FREE) or why_filtered(event, config):
+        is_of_another = row is not None and is_another_item(row.item_created_at, event.created)
+        is_known = row is not None and row.state != LedgerState.FREE and not is_of_another
+        if is_known or why_filtered(event, config):
             continue
         if hours_since and event.task.date and event.task.date < hours_since:
             found.left_out += 1

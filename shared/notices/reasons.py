@@ -45,6 +45,14 @@ class Reason(Code, article=NOTHING_WRONG):
         "ticket_deleted",
         "the ticket is deleted in GLPI; if someone restores it, deskbridge processes this event again",
     )
+    OF_EARLIER_TICKET = Message(
+        "of_earlier_ticket",
+        (
+            "it is about an earlier ticket {ticket_id}, created {before}, whose number GLPI gave to the one created "
+            "{created_at}; enter it in Redmine by hand"
+        ),
+        article="KB-HELPDESK-009",
+    )
     NO_ISSUE = Message("no_issue", "the ticket has no issue yet; a new issue gets the newest status")
     LOGGED_BEFORE = Message(
         "logged_before", "already logged as time entry #{time_entry_id}; later edits are not sent"
@@ -379,6 +387,14 @@ class Reason(Code, article=NOTHING_WRONG):
         ),
         article="KB-WORK-002",
     )
+    HELPDESK_ID_REUSED = Message(
+        "helpdesk_id_reused",
+        (
+            "GLPI has another {kind:word} {key}, created {created_at}; #{tracker_id} belongs to the one created "
+            "{before}. Create it again; if it is the same after all, adopt #{tracker_id}"
+        ),
+        article="KB-HELPDESK-009",
+    )
     ISSUE_GIVEN_UP = Message(
         "issue_given_up",
         "sent to issue #{issue_id}, which was replaced by issue #{adopted_id}",
@@ -420,26 +436,6 @@ class Reason(Code, article=NOTHING_WRONG):
     PROJECT_BELOW = Message("project_below", "it contains a subproject", article="KB-TEMPLATE-002")
     ISSUE_BELOW = Message("issue_below", "it has a subtask", article="KB-TEMPLATE-002")
     ISSUES_WITHIN = Message("issues_within", "it contains issues", article="KB-TEMPLATE-002")
-
-
-class Would(Code, article="KB-WORK-008"):
-    """What deskbridge would do for an event if trial mode were off, with the names of users and projects if known."""
-
-    CREATE_ISSUE = Message("would_create_issue", "create an issue in project {project} as {author}")
-    LOG_TIME = Message("would_log_time", "log {hours:g} h[ on {day}] in issue #{issue_id} as {author}")
-    LOG_TIME_IN_NEW = Message(
-        "would_log_time_in_new", "log {hours:g} h[ on {day}] in the new issue as {author}"
-    )
-    ADD_NOTE = Message("would_add_note", "add a note to issue #{issue_id} as {author}")
-    ADD_NOTE_TO_NEW = Message("would_add_note_to_new", "add a note to the new issue as {author}")
-    ATTACH = Message("would_attach", "attach document {document_id} to issue #{issue_id} as {author}")
-    ATTACH_TO_NEW = Message(
-        "would_attach_to_new", "attach document {document_id} to the new issue as {author}"
-    )
-    SET_STATUS = Message("would_set_status", "set the status of issue #{issue_id} to {status}")
-    UPDATE_ISSUE = Message("would_update_issue", "update issue #{issue_id}")
-    GIVE_STATUS = Message("would_give_status", "give the new issue the ticket's status")
-    AS_API_USER = Message("would_be_api_user", "the API user")
 
 
 class Verdict(Code, article="KB-WORK-002"):

@@ -26,6 +26,7 @@ from shared.notices import (  # noqa: F401 (a stored code may be any of theirs)
     steps,
     system_refusals,
     templates,
+    trial,
 )
 from shared.notices.language import counted, said
 from shared.notices.naming import named

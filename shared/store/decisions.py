@@ -239,6 +239,29 @@ class Decisions:
         self.tell(what, ticket_id=ticket_id, task_id=None, warning=True)
         return reason
 
+    def reused(self, row: LedgerRow, created: datetime) -> Notice:
+        """Put a linked row on hold, because the help desk created an item with its key at another time.
+
+        Args:
+            row: the row, whose own time is known.
+            created: when the help desk created the item that has the key now.
+
+        Returns:
+            The reason.
+        """
+        tracker_id = row.tracker_id or 0
+        about: dict[str, object] = {
+            "kind": self.kind,
+            "key": row.key,
+            "tracker_id": tracker_id,
+            "created_at": created.isoformat(),
+            "before": row.item_created_at and row.item_created_at.isoformat(),
+        }
+        reason = Reason.HELPDESK_ID_REUSED(**about)
+        if self.tx.ledger(self.kind).reused(row.key, tracker_id, created, reason):
+            self._note(row, What.HELPDESK_ID_REUSED(**about))
+        return reason
+
     def adopt_by_person(
         self, row: LedgerRow, tracker_id: int, listed: Mapping[str, Any] | None = None
     ) -> None:

@@ -31,6 +31,9 @@ def _about(description: str, sample: object) -> Any:
     return Field(description=description, examples=[sample])
 
 
+CREATED = _about("When GLPI created it, for the filter date", "2026-11-20T08:15:30+00:00")
+
+
 class Part(BaseModel):
     """Base of a context's parts: filled from our own objects, whose extra attributes are ignored."""
 
@@ -95,6 +98,7 @@ class TicketPart(Part):
         str | None, _about("Due date, for the filter date", "2026-11-24T17:00:00+00:00")
     ] = None
     external_id: Annotated[str | None, _about("Its number elsewhere", "ACME-77")] = None
+    created_at: Annotated[str | None, CREATED] = None
 
 
 class TaskPart(Part):
@@ -122,6 +126,7 @@ class TaskPart(Part):
     date: Annotated[str | None, _about("Day of the work", "2026-11-20")] = None
     user: Annotated[HelpdeskPerson | None, Field(description="Who wrote the task")] = None
     technician: Annotated[HelpdeskPerson | None, Field(description="For whom the task is planned")] = None
+    created_at: Annotated[str | None, CREATED] = None
 
 
 class NotePart(Part):

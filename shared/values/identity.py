@@ -36,6 +36,19 @@ class Identity:
 
 
 UNKNOWN = Identity()
+ZONES_APART_S, ZONE_STEP_S = 26 * 3600, 15 * 60
+"""How far apart time zones are at most, and by what they differ."""
+
+
+def is_another_item(known: datetime | None, now: datetime | None) -> bool:
+    """Return whether the help desk created two items with one id, by their times of creation; False if unknown.
+
+    Times that may only differ by the time zone are equal: a person may have changed the help desk's setting.
+    """
+    if known is None or now is None:
+        return False
+    seconds = round(abs(now - known).total_seconds())
+    return seconds > ZONES_APART_S or seconds % ZONE_STEP_S != 0
 
 
 def moment_of(value: Any) -> datetime | None:

@@ -45,6 +45,7 @@ def test_a_done_task_is_an_updated_ticket_task_with_its_time() -> None:
         "date": "2026-11-21",
         "is_private": False,
         "copied_from_ticket": None,
+        "created_at": "2026-11-21T12:46:39+00:00",
     }
     assert event["ticket"] == {
         "id": 1,
@@ -61,6 +62,7 @@ def test_a_done_task_is_an_updated_ticket_task_with_its_time() -> None:
         "external_id": None,
         "category": None,
         "location": None,
+        "created_at": "2026-11-21T12:46:36+00:00",
     }
 
 
@@ -134,6 +136,7 @@ def test_a_new_follow_up_is_an_added_follow_up_of_its_ticket() -> None:
         "user": {"id": 2, "email": None, "name": "glpi"},
         "date": "2026-11-27T11:38:38+00:00",
         "is_private": False,
+        "created_at": "2026-11-27T11:38:38+00:00",
     }
     assert (event["ticket"]["id"], event["ticket"]["status"]) == (1, 2)
 
@@ -147,6 +150,7 @@ def test_a_new_solution_is_an_added_solution_which_is_never_private() -> None:
         "user": {"id": 2, "email": None, "name": "glpi"},
         "date": "2026-11-27T11:38:42+00:00",
         "is_private": None,
+        "created_at": "2026-11-27T11:38:42+00:00",
     }
     assert event["ticket"]["status"] == 5
 

@@ -155,6 +155,13 @@ def test_the_day_of_a_planned_task_is_its_planned_day(lookup: GlpiLookup, api: G
     assert [one.event["task"]["date"] for one in found[1:]] == ["2026-11-19", "2026-11-21"]
 
 
+def test_a_change_says_when_glpi_created_what_changed(lookup: GlpiLookup, api: GlpiApi) -> None:
+    api.tickets[2]["date_creation"] = "2026-11-20T08:15:30+00:00"
+    api.task(2, 20, NOON, date_creation="2026-11-21T09:00:10+00:00")
+    found = [parse_event(one.event) for one in lookup.changed_since(datetime(2026, 11, 21, 9, tzinfo=UTC))]
+    assert [f"{one.created:%d. %H:%M:%S}" for one in found] == ["20. 08:15:30", "21. 09:00:10"]
+
+
 def test_texts_come_without_the_data_of_pictures(lookup: GlpiLookup, api: GlpiApi) -> None:
     content = f"<p>a</p><img src='data:image/png;base64,{'A' * 5_000_000}'>"
     api.task(2, 20, NOON, content=content)

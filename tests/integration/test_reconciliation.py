@@ -17,15 +17,17 @@ from producer.admin.services import Services
 from shared.helpdesk.glpi import GlpiLookup
 from shared.helpdesk.lookup import Changed, HelpdeskUnreachable
 from shared.helpdesk.reconciliation import HoursOf, Reconciled, reconcile
+from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
 from shared.store.configuration.mappings import MappingKind
 from shared.store.tables.journal import EventState, ReconciliationMark
+from shared.store.tables.ledger import LedgerState
 from tests.support.bridge import SUPPORT, Bridge
 from tests.support.events import followup_event, solution_event, task_event, ticket, ticket_event
 from tests.support.events import task as ticket_task
 from tests.support.glpi_api import GlpiApi, glpi_api
-from tests.support.ledger import notes_of
+from tests.support.ledger import notes_of, row
 
 OTHER = 2
 START = datetime(2026, 11, 1, 8, tzinfo=UTC)
@@ -76,6 +78,18 @@ def test_a_done_task_that_nobody_told_of_is_logged_once(
     assert hours(stand_in) == 1.5
     assert run(bridge, api).missing == 0
     assert hours(stand_in) == 1.5
+
+
+def test_a_new_task_with_the_id_of_a_lost_one_was_missed_too_and_waits_for_a_person(
+    bridge: Bridge, api: GlpiApi
+) -> None:
+    lost = task_event(of_ticket=ticket(1), of_task=ticket_task(10, created_at=at(-90)))
+    assert bridge.forward(lost, ticket_id=1) == [EventState.DONE]
+    api.ticket(1, at(0))
+    api.task(1, 10, at(0), date_creation=at(-89.5))
+    assert run(bridge, api).missing_tasks == 1
+    assert row(bridge, Kind.TICKET_TASK, 10).state == LedgerState.ON_HOLD
+    assert run(bridge, api).missing == 0
 
 
 def test_what_the_journal_has_is_not_missing(bridge: Bridge, api: GlpiApi) -> None:

@@ -157,6 +157,15 @@ def test_an_unreadable_day_in_the_journal_from_before_days_were_checked_is_none(
     assert event.task.date is None
 
 
+def test_an_unreadable_creation_time_is_refused_by_its_name_but_not_in_the_journal_of_an_earlier_version() -> (
+    None
+):
+    sent = task_event(of_task=task(created_at="2026-11-20 08:15:30"))
+    assert paths(sent) == ["task.created_at"]
+    event = stored_event(json.dumps(sent))
+    assert (event.task is not None, event.created) == (True, None)
+
+
 @pytest.mark.parametrize("path", ["ticket.title", *OPTIONAL_TEXTS])
 @pytest.mark.parametrize("value", [1, True, [], {}], ids=str)
 def test_texts_are_strings(path: str, value: Any) -> None:
@@ -177,6 +186,7 @@ def test_truths_are_true_or_false(path: str, value: Any) -> None:
         *TRUTHS,
         "task.copy_of",
         "task.copied_from_ticket",
+        "task.created_at",
         "sequence",
         "ticket.technician",
         "ticket.project_id",

@@ -8,8 +8,9 @@ import pytest
 
 from shared.events.snapshots import TicketTask
 from shared.notices.notice import Notice
-from shared.notices.reasons import Reason, Would
+from shared.notices.reasons import Reason
 from shared.notices.render import sentence
+from shared.notices.trial import Would
 from shared.store.configuration.matching import TrackerPerson
 from worker.ticket.results import Created
 from worker.ticket.trial import NOT_CREATED, time_entry

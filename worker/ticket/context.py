@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal, ParamSpec, Self, TypeVar
 from shared.errors import LockBusy, Outdated, TrackerFailing
 from shared.events.config import PluginConfig
 from shared.notices.faults import Fault
-from shared.notices.kinds import Kind
+from shared.notices.kinds import Kind, RowId
 from shared.notices.limits import CallLimit
 from shared.notices.notice import Notice
 from shared.notices.steps import Actor, What
@@ -100,6 +100,7 @@ class TicketContext:
         moved: issue to its tracker project, if that is not the one that was loaded.
         answered: whether the tracker has given any clear answer.
         probes: whether all other tickets wait for the tracker's answer.
+        created: when the help desk created what has these keys now, if known.
         recognised: for how long the ticket's existing issue counts as the one that it was when it was read last.
         is_outdated: whether the pass ended early because settings changed; a status may be due without an event.
         about: the log fields of the events, for each log line.
@@ -122,6 +123,7 @@ class TicketContext:
     newest_notes: dict[int, int] = field(default_factory=dict)
     listed_notes: dict[Kind, dict[int, bool]] = field(default_factory=dict)
     moved: dict[int, int] = field(default_factory=dict)
+    created: Mapping[RowId, datetime | None] = field(default_factory=dict)
     answered: bool = False
     probes: bool = False
     recognised: SendWindow | None = None

@@ -25,8 +25,9 @@ from shared.helpdesk.lookup import DocumentRefused, Download, HelpdeskLookup
 from shared.notices.faults import Detail, Fault
 from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
-from shared.notices.reasons import Reason, Would
+from shared.notices.reasons import Reason
 from shared.notices.steps import What
+from shared.notices.trial import Would
 from shared.store.configuration.matching import TrackerPerson
 from shared.tracker.answers import NOT_FOUND, Answer
 from shared.tracker.lists import Listed

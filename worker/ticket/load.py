@@ -28,6 +28,7 @@ from shared.store.ledger.transitions import IN_FLIGHT
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.transaction import Transaction
+from shared.values.identity import is_another_item
 from shared.values.ids import is_sample
 from worker.ticket.plan import KnownEvent, Pending, Plan, plan_additions, plan_times
 from worker.ticket.settings_cache import CachedSettings
@@ -67,6 +68,7 @@ class Work:
         is_deleted: whether the help desk has deleted the ticket, so that nothing is sent for it.
         plan: what to do with the events of ticket tasks, follow-ups, solutions and documents.
         newest: id and time of receipt of the last event that arrived.
+        created: when the help desk created what has these keys now, if known.
     """
 
     events: list[Pending]
@@ -85,6 +87,7 @@ class Work:
     is_deleted: bool = False
     plan: Plan = field(default_factory=Plan)
     newest: tuple[int, datetime] | None = None
+    created: Mapping[RowId, datetime | None] = field(default_factory=dict)
 
     @property
     def task_events(self) -> list[Pending]:
@@ -329,16 +332,20 @@ def _works(
     if not read:
         return {}
     tickets = {ticket_id: one.ticket(states[ticket_id]) for ticket_id, one in read.items()}
+    read = {ticket_id: _of_this_ticket(tx, one, tickets[ticket_id]) for ticket_id, one in read.items()}
     related_rows = tx.related_rows({ticket_id: one.row_ids for ticket_id, one in read.items()})
     issue_rows, rows = related_rows.issues, related_rows.on_issue
     newest = _newest(tx, [event for one in read.values() for event in one.events], related_rows.newest)
     _remove_private_texts(tx, newest, config)
+    events = {row_id: known.event for row_id, known in newest.items()}
+    created = {row_id: event.created for row_id, event in events.items() if isinstance(event, Event)}
+    created |= {(Kind.TICKET, ticket_id): ticket.created for ticket_id, ticket in tickets.items()}
     deleted = (
         related_rows.deleted - _bring_back(tx, read, related_rows.deleted) if related_rows.deleted else set()
     )
     plans = dict[int, Plan]()
     for ticket_id, one in read.items():
-        sent, is_deleted = _linked(rows[ticket_id]), ticket_id in deleted
+        sent, is_deleted = _linked(rows[ticket_id], created), ticket_id in deleted
         plan = plan_times(one.task_events, sent, config, newest, is_ticket_deleted=is_deleted)
         plan_additions(plan, one.addition_events, sent, config, newest, is_ticket_deleted=is_deleted)
         plans[ticket_id] = plan
@@ -373,9 +380,24 @@ def _works(
             is_deleted=ticket_id in deleted,
             plan=plans[ticket_id],
             newest=None if is_sample(ticket_id) else one.due.newest,  # a sample is deleted again
+            created=created,
         )
         for ticket_id, one in read.items()
     }
+
+
+def _of_this_ticket(tx: Transaction, read: _Read, ticket: Ticket) -> _Read:
+    """Fail the events of an earlier ticket with this number, which a restored help desk gave to another one since."""
+    others = {
+        row.id: one.event.ticket.created_at
+        for row, one in read.pairs
+        if not one.event.is_update and is_another_item(one.event.ticket.created, ticket.created)
+    }
+    for event_id, before in others.items():
+        about = {"ticket_id": ticket.id, "before": before, "created_at": ticket.created_at}
+        tx.journal.end([event_id], EventState.FAILED, Reason.OF_EARLIER_TICKET(**about))
+    rows = [row for row in read.rows if row.id not in others]
+    return replace(read, rows=rows, events=[one for one in read.events if one.id not in others])
 
 
 def _replay_unmapped(
@@ -405,12 +427,14 @@ def _replay_unmapped(
     tx.statuses.note_unlinked(noted)
 
 
-def _linked(rows: Mapping[RowId, LedgerRow]) -> dict[RowId, int]:
-    """Return the tracker id of each linked row."""
+def _linked(rows: Mapping[RowId, LedgerRow], created: Mapping[RowId, datetime | None]) -> dict[RowId, int]:
+    """Return the tracker id of each row that is linked, and not to that of an earlier item with its key."""
     return {
         key: row.tracker_id
         for key, row in rows.items()
-        if row.state == LedgerState.LINKED and row.tracker_id is not None
+        if row.state == LedgerState.LINKED
+        and row.tracker_id is not None
+        and not is_another_item(row.item_created_at, created.get(key))
     }
 
 

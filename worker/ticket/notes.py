@@ -30,8 +30,9 @@ from shared.helpdesk.lookup import HelpdeskLookup, HelpdeskRefused, NoteState
 from shared.notices.faults import Detail, Fault
 from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
-from shared.notices.reasons import Reason, Would
+from shared.notices.reasons import Reason
 from shared.notices.steps import What
+from shared.notices.trial import Would
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.tables.ledger import LedgerState
 from shared.store.transaction import Transaction

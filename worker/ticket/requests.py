@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -92,6 +93,11 @@ class Creation(ABC):
     def newest_before(self) -> int | None:
         """The newest tracker id of its series that was read before the request; None if none was read."""
         return None
+
+    @property
+    def item_created_at(self) -> datetime | None:
+        """When the help desk created what it is for, if known."""
+        return (self.asking.event if self.issue else self.work.ticket).created
 
     @property
     def task_id(self) -> int | None:
@@ -184,6 +190,7 @@ class Creation(ABC):
             fingerprint=fingerprint(self.kind, self.body, self.issue_id),
             earlier=_distinct([one for one in sent if one is not None and one != self.body]),
             newest_before=self.newest_before,
+            item_created_at=self.item_created_at,
         )
 
 

@@ -14,6 +14,7 @@ from shared.notices.steps import What
 from shared.store.ledger.transitions import FOR_A_PERSON, LedgerEvent
 from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.transaction import Transaction
+from shared.values.identity import is_another_item
 from worker.ticket.context import TicketContext
 from worker.ticket.reconcile import reconcile
 from worker.ticket.requests import Creation
@@ -53,6 +54,9 @@ async def resolve_row(
         if row is None or row.state == LedgerState.FREE:
             return None
         if row.state == LedgerState.LINKED and row.tracker_id is not None:
+            created = ctx.created.get((kind, key))
+            if created and is_another_item(row.item_created_at, created):
+                return await _held(ctx, kind, row, created)
             return Created(row.tracker_id, row.tracker_project_id or 0)
         if row.state in FOR_A_PERSON:
             return Waiting(
@@ -63,6 +67,13 @@ async def resolve_row(
             return waiting
         row, now = await ctx.db.change(lambda tx: (tx.ledger(kind).get(key), tx.now()))
     return Waiting(Reason.BEING_WORKED_ON(kind=kind, key=key))
+
+
+async def _held(ctx: TicketContext, kind: Kind, row: LedgerRow, created: datetime) -> Waiting:
+    """Let a person decide, since the help desk created an item with the key of a linked row at another time."""
+    reason = await ctx.db.change(lambda tx: ctx.decisions(tx, kind).reused(row, created))
+    because = Reason.WAITS_FOR_PERSON(kind=kind, key=row.key, because=reason)
+    return Waiting(because, on_hold=(kind, row.key))
 
 
 async def noted_author(ctx: TicketContext, kind: Kind, key: int, tracker_id: int | None) -> Notice | None:

@@ -11,7 +11,8 @@ from shared.errors import BridgeError, Outdated, TrackerOutage, TrackerRejected
 from shared.events.event import Event
 from shared.notices.kinds import Kind, RowId
 from shared.notices.notice import Notice
-from shared.notices.reasons import Reason, Would
+from shared.notices.reasons import Reason
+from shared.notices.trial import Would
 from shared.redis.locks import HeldLock
 from shared.store.transaction import Transaction
 from shared.telemetry.logs import get_logger
@@ -180,6 +181,7 @@ class Load(DbOp[tuple[TicketContext, Loaded]]):
             )
             if isinstance(work, Work):
                 one.lock.newest = NewestEvent.of(epoch, *work.newest) if work.newest else None
+                ctx.created = work.created
                 ctx.people.update(work.people)
                 ctx.members.update(work.members)
             found.append((ctx, work))

@@ -14,7 +14,8 @@ from shared.events.payloads import Body
 from shared.events.snapshots import TicketTask
 from shared.events.text import hours
 from shared.notices.notice import Notice
-from shared.notices.reasons import Reason, Would
+from shared.notices.reasons import Reason
+from shared.notices.trial import Would
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import MetadataKind
 from worker.ticket.context import TicketContext

@@ -66,6 +66,7 @@ class _Ticket(_Shape):
     status: _Named
     entity: _Entity
     date_mod: AwareDatetime
+    date_creation: str | None = None
     is_deleted: bool | None = None
     urgency: int | None = None
     impact: int | None = None
@@ -87,6 +88,7 @@ class _Task(_Shape):
     planned_begin: str | None = None
     date: str | None = Field(default=None, description="when it was written")
     date_mod: AwareDatetime
+    date_creation: str | None = None
     is_private: bool | None = None
     source_item_id: int | None = Field(
         default=None, description="the ticket that GLPI copied the task from, 0 for none"
@@ -218,6 +220,7 @@ def _task_event(data: Any, delivery_id: str) -> Delivery:
         "date": (item.planned_begin or item.date or "")[:10] or None,
         "is_private": item.is_private,
         "copied_from_ticket": item.source_item_id or None,
+        "created_at": item.date_creation,
     }
     name = "ticket_task.added" if body.event == "new" else "ticket_task.updated"
     parts = {"ticket": _ticket(body.parent_item), "task": task}
@@ -239,6 +242,7 @@ def _note_event(kind: Item, shape: type[_NoteBody], data: Any, delivery_id: str)
         "user": _user(item.user),
         "date": item.date or item.date_creation,
         "is_private": item.is_private if isinstance(item, _Followup) else None,
+        "created_at": item.date_creation,
     }
     name = f"{kind}.added" if body.event == "new" else f"{kind}.updated"
     parts = {"ticket": _ticket(body.parent_item), str(kind): note}
@@ -280,6 +284,7 @@ def _ticket(item: _Ticket) -> dict[str, Any]:
         "external_id": item.external_id,
         "category": _called(item.category),
         "location": _called(item.location),
+        "created_at": item.date_creation,
     }
 
 

@@ -259,6 +259,19 @@ class Ledger(LedgerQueries):
         """Mark a row as gone, because its object no longer exists on the tracker."""
         return self._move((LedgerEvent.DELETED,), self._object(key, tracker_id), **reason_columns(reason))
 
+    def reused(self, key: int, tracker_id: int, item_created_at: datetime, reason: Notice) -> bool:
+        """Put a linked row on hold, because the help desk gave its key to an item created at another time.
+
+        The new time is stored, so that a person who adopts the object again decides for good.
+        """
+        return self._move(
+            (LedgerEvent.HELPDESK_ID_REUSED,),
+            self._object(key, tracker_id),
+            item_created_at=item_created_at,
+            candidates=[tracker_id],
+            **reason_columns(reason),
+        )
+
     def take_from_sibling(self, key: int, tracker_id: int) -> LedgerRow | None:
         """Take a tracker id away from the row that holds it, because the answer to another row's attempt named the id.
 
@@ -350,6 +363,7 @@ class Ledger(LedgerQueries):
             "tracker_id": tracker_id,
             "author_id": author_id,
             "created_on": None,
+            "item_created_at": None,
             "rounds": 0,
             "adopted": True,
             "duplicate": False,

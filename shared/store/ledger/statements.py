@@ -51,6 +51,7 @@ CLAIMED = (
     "fingerprint",
     "earlier",
     "newest_before",
+    "item_created_at",
 )
 JOURNAL, RECOVERY = cast(Table, JournalEvent.__table__), cast(Table, RecoveryMode.__table__)
 State = ColumnElement[str] | InstrumentedAttribute[str]
@@ -70,6 +71,7 @@ class Claim:
         fingerprint: equal for creations whose objects may be indistinguishable on the tracker.
         earlier: different bodies that earlier attempts sent without a clear answer.
         newest_before: the newest tracker id of the series before the request; None: the newest that the ledger knows.
+        item_created_at: when the help desk created what the creation is for, if known.
         attempt_before: the attempt number that the row must still have, 0 if there was no row; None accepts any.
         is_newest: claim only if the event is pending, and no event of the key and no deletion of the ticket is pending
             that is newer.
@@ -87,6 +89,7 @@ class Claim:
     fingerprint: str
     earlier: list[dict[str, Any]] | None = None
     newest_before: int | None = None
+    item_created_at: datetime | None = None
     attempt_before: int | None = None
     is_newest: bool = False
     unless_recovering: bool = False

@@ -54,6 +54,7 @@ class LedgerEvent(StrEnum):
     DELETED = "deleted"
     WENT_WITH_ISSUE = "went with its issue"
     ISSUE_LOST = "issue lost"
+    HELPDESK_ID_REUSED = "help desk id reused"
     PERSON_ADOPTS = "a person adopts"
     PERSON_CREATES_AGAIN = "a person has it created again"
     PERSON_TAKES_BACK = "a person takes an adoption back"
@@ -225,6 +226,11 @@ ROWS = (
         LedgerEvent.ISSUE_LOST, ANY, ON_HOLD, NO_GUARD,
         "The object is on an issue that no longer belongs to the ticket.",
         notices=(What.TIME_FOR_PERSON, What.NOTE_FOR_PERSON),
+    ),
+    Transition(
+        LedgerEvent.HELPDESK_ID_REUSED, (LINKED,), ON_HOLD, OF_OBJECT,
+        "The help desk gave the id to another item, as after a restore, so that a person decides.",
+        notices=(What.HELPDESK_ID_REUSED,),
     ),
     Transition(
         LedgerEvent.PERSON_ADOPTS, FOR_A_PERSON, LINKED, NO_GUARD,

@@ -40,6 +40,7 @@ class LedgerRow(Explained, Base):
         newest_before: the newest tracker id of its series that was known before the first attempt that may have taken
             effect: what that attempt created has a higher id.
         created_on: when the linked object was created, as the tracker says; with the author it identifies the object.
+        item_created_at: when the help desk created what the row was claimed for, if the event says so.
     """
 
     __abstract__ = True
@@ -71,6 +72,7 @@ class LedgerRow(Explained, Base):
     earlier: Mapped[list[dict[str, Any]] | None] = mapped_column(Json)
     newest_before: Mapped[int | None]
     created_on: Mapped[datetime | None]
+    item_created_at: Mapped[datetime | None]
     changed_at: Mapped[datetime]
 
     @declared_attr.directive

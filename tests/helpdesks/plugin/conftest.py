@@ -34,6 +34,7 @@ TICKET = {
     "locations_id": 0,
     "time_to_resolve": None,
     "externalid": None,
+    "date_creation": "2026-11-20 08:15:30",
 }
 ENTITY = {"id": 3, "name": "Acme", "completename": "Root entity > Customers > Acme"}
 TASK = {

@@ -36,7 +36,9 @@ def test_a_follow_up_and_a_solution_are_events_if_the_settings_say_so(play: Play
         "is_private": False,
         "user": ALICE,
         "date": followup["followup"]["date"],
+        "created_at": None,
     }
+    assert solution["solution"]["created_at"] == "2026-11-20T18:00:00+00:00"
     assert solution["solution"]["user"] == ALICE
     assert followup["followup"]["date"].startswith("2026-11-20T17:00:00")
     assert solution["solution"]["date"].startswith("2026-11-20T18:00:00")
@@ -97,6 +99,7 @@ def test_a_document_of_a_ticket_is_an_event_if_the_settings_say_so(play: Play) -
         "date": event["document"]["date"],
         "item": {"type": "Ticket", "id": 4711},
         "is_private": False,
+        "created_at": "2026-11-20T17:00:00+00:00",
     }
     assert event["document"]["date"].startswith("2026-11-20T17:05:00")
     parsed = parse_event({**event, "occurred_at": "2026-11-21T09:30:00Z"})

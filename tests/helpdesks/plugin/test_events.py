@@ -82,6 +82,7 @@ def test_a_new_task_is_an_event_with_everything_that_the_contract_names(play: Pl
             "groups": [{"id": 4, "name": "Support > First line"}],
             "time_to_resolve": "2026-12-01T10:00:00+00:00",
             "external_id": "X-1",
+            "created_at": "2026-11-20T08:15:30+00:00",
         },
         "task": {
             "id": 512,
@@ -92,6 +93,7 @@ def test_a_new_task_is_an_event_with_everything_that_the_contract_names(play: Pl
             "user": ALICE,
             "technician": BOB,
             "date": "2026-11-20",
+            "created_at": "2026-11-20T23:30:00+00:00",
         },
     }
 

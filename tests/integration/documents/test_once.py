@@ -60,6 +60,20 @@ def later(bridge: Bridge) -> None:
     until_settled(bridge)
 
 
+@pytest.mark.promise("OPS-38")
+def test_a_new_document_with_the_id_of_a_lost_one_waits_for_a_person(
+    begun: Bridge, stand_in: StandIn
+) -> None:
+    lost, new = (document(created_at=f"2026-01-05T{time}+01:00") for time in ("08:30:07", "09:30:31"))
+    assert begun.forward(document_event(1, of_document=lost)) == ["done"]
+    assert begun.forward(document_event(60, of_document=new)) == ["on_hold"]
+    assert row(begun, Kind.DOCUMENT, KEY).has_code(Reason.HELPDESK_ID_REUSED)
+    assert attachments_of(stand_in) == ONCE
+    decide(begun.store, Kind.DOCUMENT, KEY, None)
+    until_settled(begun)
+    assert len(attachments_of(stand_in)) == 2
+
+
 @pytest.mark.parametrize("fault", [*LOST_AFTER, *LOST_BEFORE])
 def test_an_attachment_whose_answer_was_lost_is_there_once(
     begun: Bridge, stand_in: StandIn, fault: str

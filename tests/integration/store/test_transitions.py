@@ -143,6 +143,7 @@ CASES: dict[tuple[LedgerEvent, ...], Case] = {
     (E.DELETED,): Case(lambda b, at: b.gone(at.key, at.own, WHY)),
     (E.WENT_WITH_ISSUE,): Case(lambda b, at: b.forget(at.key, at.own, WHY)),
     (E.ISSUE_LOST,): Case(lambda b, at: b.hold(at.key, None, WHY, [1])),
+    (E.HELPDESK_ID_REUSED,): Case(lambda b, at: b.reused(at.key, at.own, PAST, WHY)),
     (E.PERSON_ADOPTS,): Case(lambda b, at: b.resolve(at.key, at.new, WHY)),
     (E.PERSON_CREATES_AGAIN,): Case(lambda b, at: b.resolve(at.key, None, WHY)),
     (E.PERSON_TAKES_BACK,): Case(lambda b, at: b.take_back(at.key, at.own, WHY), {"adopted": True}),

@@ -104,6 +104,7 @@ final class Event
                 'user'       => $people->get($user),
                 'technician' => $people->get($technician),
                 'date'       => self::day($fields['begin'] ?? $fields['date']),
+                'created_at' => self::moment($fields['date_creation'] ?? null),
             ] + array_filter(['copy_of' => TaskCopy::of($fields)]),
         ];
     }
@@ -125,10 +126,11 @@ final class Event
         return ['event' => $added ? "$kind.added" : "$kind.updated"] + self::origin() + [
             'ticket' => self::ticket($ticket, $people),
             $kind    => [
-                'id'   => (int) $fields['id'],
+                'id'         => (int) $fields['id'],
                 ...self::text($note),
-                'user' => $people->get($user),
-                'date' => self::moment($fields['date'] ?? $fields['date_creation'] ?? null),
+                'user'       => $people->get($user),
+                'date'       => self::moment($fields['date'] ?? $fields['date_creation'] ?? null),
+                'created_at' => self::moment($fields['date_creation'] ?? null),
             ],
         ];
     }
@@ -160,6 +162,7 @@ final class Event
                 'date'       => self::moment($link->fields['date_creation'] ?? $fields['date_creation'] ?? null),
                 'item'       => ['type' => $holder::class, 'id' => (int) $holder->fields['id']],
                 'is_private' => $is_private,
+                'created_at' => self::moment($fields['date_creation'] ?? null),
             ],
         ];
     }
@@ -234,6 +237,7 @@ final class Event
             'groups'            => self::groups($ticket),
             'time_to_resolve'   => self::moment($fields['time_to_resolve']),
             'external_id'       => $fields['externalid'],
+            'created_at'        => self::moment($fields['date_creation'] ?? null),
         ];
     }
 

@@ -30,7 +30,8 @@ def upgrade() -> None:
     op.execute("UPDATE journal SET occurred_at = received_at WHERE clamped AND state = 'pending'")
     for table in LEDGERS:
         op.add_column(table, sa.Column("newest_before", NUMBER, nullable=True))
-        op.add_column(table, sa.Column("created_on", sa.DateTime(timezone=True), nullable=True))
+        for column in ("created_on", "item_created_at"):
+            op.add_column(table, sa.Column(column, sa.DateTime(timezone=True), nullable=True))
     op.add_column("helpdesk_user", sa.Column("is_requester", sa.Boolean(), nullable=True))
     op.add_column("user_pin", sa.Column("is_additional", sa.Boolean(), nullable=True))
     op.add_column("installation", sa.Column("epoch", NUMBER, nullable=True))
@@ -52,6 +53,7 @@ def downgrade() -> None:
     op.drop_column("user_pin", "is_additional")
     op.drop_column("helpdesk_user", "is_requester")
     for table in LEDGERS:
+        op.drop_column(table, "item_created_at")
         op.drop_column(table, "created_on")
         op.drop_column(table, "newest_before")
 
