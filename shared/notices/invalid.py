@@ -151,6 +151,14 @@ class Invalid(Code, article=WRONG_ASKED):
         "database_url_expected", "expected postgresql+psycopg2://USER@HOST/DATABASE or sqlite:///FILE"
     )
     REDIS_URL_EXPECTED = Message("redis_url_expected", "expected redis://HOST:PORT/NUMBER")
+    LINE_BREAK_INSIDE = Message(
+        "line_break_inside", "must be on one line; separate several keys or secrets with commas"
+    )
+    URL_IN_QUOTES = Message("url_in_quotes", "remove the quotation marks around the URL")
+    PASSWORD_NOT_ENCODED = Message(
+        "password_not_encoded",
+        "in the user or password of the URL, write @ as %40, : as %3A, / as %2F, ? as %3F and # as %23",
+    )
     SENTINELS_EXPECTED = Message(
         "sentinels_expected", "expected redis+sentinel://HOST:PORT,HOST:PORT/NUMBER?master=NAME"
     )

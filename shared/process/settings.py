@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import ssl
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping
@@ -16,12 +15,14 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
     SecretStr,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -29,14 +30,9 @@ from pydantic import (
 from shared.errors import SettingsError
 from shared.notices.invalid import Invalid, faulty
 from shared.notices.system_refusals import SystemRefusal
+from shared.process import urls
 from shared.process.environment import PREFIX
-from shared.process.sentinels import sentinels
 from shared.values.validation import Unfit, model_faults, parts_of
-
-DATABASE = re.compile(
-    r"(?:postgresql\+psycopg2|sqlite(?:\+pysqlite)?)://(?:[^@]*@)?(?:\[[^/?]+\]|[^/:?]*)(?::\d+)?(?:[/?].*)?"
-)
-"""The form of our SQLAlchemy URLs, checked without SQLAlchemy, which beat does not need."""
 
 FERNET_KEY_BYTES = 32
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -68,11 +64,11 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, validate_default=True)
 
-    database_url: SecretStr = Field(
+    database_url: Annotated[SecretStr, AfterValidator(urls.database)] = Field(
         default=SecretStr("sqlite:///var/deskbridge.sqlite3"),
         description="SQLAlchemy URL; PostgreSQL in production: `postgresql+psycopg2://…`",
     )
-    redis_url: SecretStr = Field(
+    redis_url: Annotated[SecretStr, AfterValidator(urls.redis)] = Field(
         default=SecretStr("redis://127.0.0.1:6379/0"),
         description=(
             "Locks, pauses, limits, heartbeats, and the queue unless BROKER_URL is set. Run Redis with "
@@ -80,7 +76,7 @@ class Settings(BaseModel):
             "`redis+sentinel://HOST:26379,HOST:26379/0?master=NAME` (docs/how-to/high-availability.md)"
         ),
     )
-    broker_url: OptionalSecret = Field(
+    broker_url: Annotated[OptionalSecret, AfterValidator(urls.broker)] = Field(
         default=None,
         description=(
             "A broker other than REDIS_URL: RabbitMQ (`amqp://…`, docs/how-to/high-availability.md), or "
@@ -121,7 +117,7 @@ class Settings(BaseModel):
             "least 16 bytes each; use several during a rotation. None: the webhook URLs answer 404"
         ),
     )
-    glpi_api_url: str | None = Field(
+    glpi_api_url: Annotated[str | None, AfterValidator(urls.helpdesk)] = Field(
         default=None,
         description=(
             "GLPI's URL, such as https://glpi.example.org. If set, workers query its API for data that its "
@@ -154,7 +150,7 @@ class Settings(BaseModel):
             "database (`deskbridge account token`)"
         ),
     )
-    console_url: str | None = Field(
+    console_url: Annotated[str | None, AfterValidator(urls.console)] = Field(
         default=None,
         description=(
             "The console's URL in browsers, such as `https://deskbridge.example.org`: for sign-in "
@@ -255,7 +251,7 @@ class Settings(BaseModel):
             "for Redmine, GLPI and the OpenID provider. OpenSSL's SSL_CERT_FILE replaces the system's list"
         ),
     )
-    proxy_url: OptionalSecret = Field(
+    proxy_url: Annotated[OptionalSecret, AfterValidator(urls.proxy)] = Field(
         default=None,
         description=(
             "HTTP proxy for calls to Redmine, GLPI and the OpenID provider, such as "
@@ -308,6 +304,16 @@ class Settings(BaseModel):
         ),
     )
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _as_written(cls, value: object, field: ValidationInfo) -> object:
+        if isinstance(value, str) and field.field_name != "oidc_roles":
+            if set("\r\n") & set(value.strip()):
+                raise Unfit(Invalid.LINE_BREAK_INSIDE())
+            if value[:1] in ("'", '"') and str(field.field_name).endswith("_url"):
+                raise Unfit(Invalid.URL_IN_QUOTES())
+        return value
+
     @field_validator("oidc_roles", mode="before")
     @classmethod
     def _object(cls, value: object) -> object:
@@ -325,14 +331,6 @@ class Settings(BaseModel):
             except (OSError, ValueError):  # neither tells more
                 raise Unfit(Invalid.CERTIFICATES_EXPECTED()) from None
         return file
-
-    @field_validator("proxy_url")
-    @classmethod
-    def _proxy(cls, url: SecretStr | None) -> SecretStr | None:
-        parts = parts_of(url.get_secret_value()) if url else None
-        if url and (parts is None or parts.scheme != "http" or not parts.hostname or parts.path.strip("/")):
-            raise Unfit(Invalid.PROXY_EXPECTED())
-        return url
 
     @field_validator("secret_keys")
     @classmethod
@@ -369,44 +367,6 @@ class Settings(BaseModel):
         if address and not (host and port.isascii() and port.isdigit() and int(port) < 65536):
             raise Unfit(Invalid.HOST_AND_PORT_EXPECTED())
         return address or None
-
-    @field_validator("console_url")
-    @classmethod
-    def _origin(cls, url: str | None) -> str | None:
-        if not url:
-            return None
-        parts = parts_of(url)
-        if (
-            parts is None
-            or parts.scheme not in ("http", "https")
-            or not parts.netloc
-            or parts.path.strip("/")
-        ):
-            raise Unfit(Invalid.ORIGIN_EXPECTED())
-        return url.rstrip("/")
-
-    @field_validator("database_url")
-    @classmethod
-    def _database(cls, url: SecretStr) -> SecretStr:
-        if not DATABASE.fullmatch(url.get_secret_value()):
-            raise Unfit(Invalid.DATABASE_URL_EXPECTED())
-        return url
-
-    @field_validator("redis_url")
-    @classmethod
-    def _redis(cls, url: SecretStr) -> SecretStr:
-        text = url.get_secret_value()
-        if not sentinels(text) and not text.startswith(("redis://", "rediss://", "unix://")):
-            raise Unfit(Invalid.REDIS_URL_EXPECTED())
-        return url
-
-    @field_validator("broker_url")
-    @classmethod
-    def _broker(cls, url: SecretStr | None) -> SecretStr | None:
-        text = url.get_secret_value() if url else ""
-        if sentinels(text) is None and text.startswith("sentinel:"):
-            raise Unfit(Invalid.SENTINELS_EXPECTED())
-        return url
 
     @model_validator(mode="after")
     def _leases(self) -> Settings:
@@ -491,7 +451,7 @@ def _with_files(environ: Mapping[str, str]) -> dict[str, str]:
         if name.endswith("_FILE") and name.lower() not in Settings.model_fields:
             name = name.removesuffix("_FILE")
             try:
-                value = Path(value).read_text(encoding="utf-8").strip()
+                value = Path(value).read_text(encoding="utf-8-sig").strip()
             except (OSError, UnicodeDecodeError) as error:
                 why = SystemRefusal.VARIABLE_NOT_READ(variable=variable, error=type(error).__name__)
                 raise SettingsError(why) from None

@@ -197,6 +197,56 @@ def test_a_file_that_cannot_be_read_is_named_by_its_variable(tmp_path: Path) -> 
     assert "DESKBRIDGE_SECRET_KEYS_FILE" in refusal(SECRET_KEYS_FILE=str(binary))
 
 
+@pytest.mark.parametrize("name", ["SECRET_KEYS", "GLPI_WEBHOOK_SECRETS", "GLPI_API_PASSWORD", "REDIS_URL"])
+@pytest.mark.parametrize("line_break", ["\n", "\r\n"])
+def test_a_second_line_is_refused_since_it_would_be_ignored(
+    name: str, line_break: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "value"
+    file.write_bytes(f"{KEY}{line_break}{KEY}{line_break}".encode())
+    for given in ({f"{name}_FILE": str(file)}, {name: file.read_text()}):
+        assert f"DESKBRIDGE_{name}: must be on one line; separate several keys" in refusal(**given)
+
+
+def test_roles_may_have_several_lines() -> None:
+    assert loaded(OIDC_ROLES='{\n"desk": "operator"\n}').oidc_roles == {"desk": "operator"}
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    file = tmp_path / "database"
+    file.write_text("\ufeff" + SECRETS["DATABASE_URL"] + "\r\n")
+    assert loaded(DATABASE_URL_FILE=str(file)).database_url == loaded(**SECRETS).database_url
+
+
+@pytest.mark.parametrize(
+    "name", ["DATABASE_URL", "REDIS_URL", "BROKER_URL", "PROXY_URL", "GLPI_API_URL", "CONSOLE_URL"]
+)
+def test_quotes_around_a_url_are_named(name: str) -> None:
+    for quote in "'\"":
+        assert f"DESKBRIDGE_{name}: remove the quotation marks" in refusal(
+            **{name: f"{quote}http://h/0{quote}"}
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [
+        ("DATABASE_URL", "postgresql+psycopg2://bridge:hidden-p@ss@127.0.0.1/bridge"),
+        ("REDIS_URL", "redis://:hidden/word@127.0.0.1/0"),
+        ("REDIS_URL", "redis://:hidden#word@127.0.0.1/0"),
+    ],
+)
+def test_a_sign_that_a_password_must_not_contain_is_named(name: str, url: str) -> None:
+    message = refusal(**{name: url})
+    assert "write @ as %40" in message
+    assert "hidden" not in message
+
+
+def test_a_helpdesk_s_url_needs_its_scheme() -> None:
+    message = refusal(**{**GLPI_API, "GLPI_API_URL": "glpi.example.org"})
+    assert "DESKBRIDGE_GLPI_API_URL: expected an http or https URL" in message
+
+
 def test_lists_are_split_at_commas_and_blanks_are_dropped() -> None:
     settings = loaded(GLPI_WEBHOOK_SECRETS=" a , b,,c ")
     assert [secret.get_secret_value() for secret in settings.glpi_webhook_secrets] == ["a", "b", "c"]
