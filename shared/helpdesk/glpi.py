@@ -53,7 +53,7 @@ DOCUMENTS = "/v2/Management/Document"
 MISSING = "ERROR_ITEM_NOT_FOUND"
 ANY_TYPE = "application/octet-stream"
 PAGES = ("text/html", "application/xhtml+xml", "application/json")
-"""Types of what is answered in place of a document."""
+"""Types of what a proxy or a sign-in page answers when a document was asked for."""
 PARTS = {Kind.FOLLOWUP: "Followup", Kind.SOLUTION: "Solution", Kind.TICKET_TASK: "Task"}
 SEE_PUBLIC, SEE_PRIVATE = 1, 8192
 """GLPI's rights on follow-ups."""

@@ -70,6 +70,10 @@ class NoteState(Enum):
     HIDDEN = auto()
 
 
+ListedNotes = dict[tuple[int, Kind], dict[int, bool]]
+"""The notes that the help desk lists, by ticket and kind: number to whether it is private."""
+
+
 def with_emails(helpdesk_user_id: int, emails: list[str]) -> dict[str, Any]:
     """Return a user as events name them."""
     several = {"emails": emails} if len(emails) > 1 else {}
@@ -149,3 +153,20 @@ class HelpdeskLookup(Protocol):
             DocumentRefused: if only this document is not delivered; others may be.
             HelpdeskUnreachable: if it gave no usable answer.
         """
+
+
+def note_state(
+    lookup: HelpdeskLookup, note: tuple[int, Kind, int], listed: ListedNotes, *, also_private: bool
+) -> NoteState:
+    """Return the present state of a note, by its ticket, kind and number; those of a ticket are listed once.
+
+    Raises:
+        HelpdeskUnreachable: if the help desk gave no usable answer.
+    """
+    ticket_id, kind, number = note
+    if (ticket_id, kind) not in listed:
+        listed[ticket_id, kind] = lookup.parts_of(ticket_id, kind) or {}
+    is_private = listed[ticket_id, kind].get(number)
+    if is_private is None:
+        return lookup.unlisted(*note, also_private=also_private)
+    return NoteState.PRIVATE if is_private else NoteState.PUBLIC

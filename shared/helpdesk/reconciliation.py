@@ -18,7 +18,14 @@ from shared.events.event import Event
 from shared.events.filter import why_filtered
 from shared.events.parsing import parse, parse_event
 from shared.events.place import place_of
-from shared.helpdesk.lookup import Changed, HelpdeskLookup, HelpdeskUnreachable
+from shared.helpdesk.lookup import (
+    Changed,
+    HelpdeskLookup,
+    HelpdeskUnreachable,
+    ListedNotes,
+    NoteState,
+    note_state,
+)
 from shared.notices.faults import HelpdeskFault
 from shared.notices.kinds import Kind, row_id_of
 from shared.store.journal.ticket_queries import Desired
@@ -110,7 +117,7 @@ def reconcile(
     """
     ends = time.monotonic() + seconds
     with store.transaction() as tx:
-        began, last = tx.now(), tx.reconciliation.get()
+        began, last, (config, _) = tx.now(), tx.reconciliation.get(), tx.configs.get()
     read_until = last.read_until if last else began
     before = last.hours_since if last else None
     day = hours_since.isoformat() if hours_since else before
@@ -131,7 +138,7 @@ def reconcile(
             most_bytes -= _append(store, missing)
             if most_bytes < 0:
                 raise _endless()
-    withdrawn = _withdrawn(lookup, unsent, ends)
+    withdrawn = list(_withdrawn(lookup, unsent, ends, also_private=config.sends_private_followups))
     found.withdrawn = len(withdrawn)
     found.tickets |= {one.event["ticket"]["id"] for one in withdrawn}
     if dry_run:
@@ -244,34 +251,27 @@ def _unsent(tx: Transaction, batch: Iterable[Changed]) -> Iterator[_Unsent]:
         yield _Unsent(row.ticket_id, *row_id_of(row.key), max(changed[row.ticket_id], row.occurred_at))
 
 
-def _withdrawn(lookup: HelpdeskLookup, unsent: Iterable[_Unsent], ends: float) -> list[Changed]:
-    """Return events for notes that were not sent yet and are now deleted or private.
-
-    GLPI's API hides follow-ups that its user may not read, so they count as deleted only if this user sees others.
-    It shows solutions to every user.
-    """
-    shown = dict[tuple[int, Kind], dict[int, bool] | None]()
-    withdrawn = list[Changed]()
+def _withdrawn(
+    lookup: HelpdeskLookup, unsent: Iterable[_Unsent], ends: float, *, also_private: bool
+) -> Iterator[Changed]:
+    """Yield events for notes that were not sent yet and are now deleted or private."""
+    listed: ListedNotes = {}
     for one in _in_time(unsent, ends):
-        ticket = (one.ticket_id, one.kind)
-        if ticket not in shown:
-            shown[ticket] = lookup.parts_of(*ticket)
-        notes = shown[ticket]
-        if notes is not None and notes.get(one.number, True):
-            withdrawn.append(_withdrawal(*ticket, one.number, one.at, is_private=one.number in notes))
-    seen = {Kind.SOLUTION} | {kind for (_, kind), notes in shown.items() if notes}
-    return [one for one in withdrawn if not seen.isdisjoint(one.event)]
+        note = one.ticket_id, one.kind, one.number
+        state = note_state(lookup, note, listed, also_private=also_private)
+        if state in (NoteState.DELETED, NoteState.PRIVATE):
+            yield _withdrawal(one, is_private=state is NoteState.PRIVATE)
 
 
-def _withdrawal(ticket_id: int, kind: Kind, number: int, at: datetime, *, is_private: bool) -> Changed:
+def _withdrawal(note: _Unsent, *, is_private: bool) -> Changed:
     event = {
-        "event": f"{kind}.updated" if is_private else f"{kind}.deleted",
-        "occurred_at": at.isoformat(),
+        "event": f"{note.kind}.updated" if is_private else f"{note.kind}.deleted",
+        "occurred_at": note.at.isoformat(),
         "sequence": LARGEST,  # after the events of this moment
-        "ticket": {"id": ticket_id},
-        str(kind): {"id": number, **({"is_private": True} if is_private else {})},
+        "ticket": {"id": note.ticket_id},
+        str(note.kind): {"id": note.number, **({"is_private": True} if is_private else {})},
     }
-    return Changed(event, at)
+    return Changed(event, note.at)
 
 
 def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:

@@ -394,6 +394,10 @@ def test_what_a_person_compares_is_notified_unless_nothing_is_to_be_done(
     assert notified == ([] if dry_run else [1])
 
 
+SEES_ALL, SEES_NONE = 8193, 0
+"""Rights of GLPI's API user on follow-ups."""
+
+
 def shown_note(number: int, *, is_private: bool = False) -> dict[str, Any]:
     """Return a follow-up as GLPI's API shows it."""
     return {"id": number, "content": "…", "is_private": is_private}
@@ -401,20 +405,22 @@ def shown_note(number: int, *, is_private: bool = False) -> dict[str, Any]:
 
 @pytest.mark.promise("SEC-84")
 @pytest.mark.parametrize(
-    ("left", "reason", "count"),
+    ("left", "rights", "reason", "count"),
     [
-        ([shown_note(77, is_private=True)], Reason.PRIVATE_THERE(), 1),
-        ([shown_note(78)], Reason.DELETED_THERE(), 1),
-        ([shown_note(77)], None, 0),
-        ([], None, 0),
+        ([shown_note(77, is_private=True)], SEES_ALL, Reason.PRIVATE_THERE(), 1),
+        ([shown_note(78)], SEES_ALL, Reason.DELETED_THERE(), 1),
+        ([shown_note(77)], SEES_ALL, None, 0),
+        ([], SEES_ALL, Reason.DELETED_THERE(), 1),
+        ([shown_note(78)], SEES_NONE, None, 0),
     ],
-    ids=["private", "deleted", "public", "perhaps the user may not see follow-ups"],
+    ids=["private", "deleted", "public", "the only one was deleted", "the user may see no follow-ups"],
 )
 def test_a_follow_up_that_was_not_sent_yet_and_is_private_or_gone_is_not_sent(
     bridge: Bridge,
     api: GlpiApi,
     stand_in: StandIn,
     left: list[dict[str, Any]],
+    rights: int,
     reason: Notice | None,
     count: int,
 ) -> None:
@@ -422,7 +428,7 @@ def test_a_follow_up_that_was_not_sent_yet_and_is_private_or_gone_is_not_sent(
     (event_id,) = bridge.receive(followup_event())
     bridge.sync()
     api.ticket(4711, at(0))
-    api.notes[4711, "Followup"] = left
+    api.notes[4711, "Followup"], api.rights = left, rights
     assert run(bridge, api, dry_run=True).withdrawn == count
     assert run(bridge, api).withdrawn == count
     assert run(bridge, api).withdrawn == 0 or reason is None

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Literal, ParamSpec, Self, TypeVar
 
 from shared.errors import LockBusy, Outdated, TrackerFailing
 from shared.events.config import PluginConfig
+from shared.helpdesk.lookup import ListedNotes
 from shared.notices.faults import Fault
 from shared.notices.kinds import Kind, RowId
 from shared.notices.limits import CallLimit
@@ -96,7 +97,7 @@ class TicketContext:
         to_notify: other tickets to notify at the end, because their waiting work can continue.
         attached: documents attached in this pass, or to attach once there is an issue: number to file name.
         newest_notes: issue to the newest tracker id among its notes, as read last.
-        listed_notes: kind to the notes that the help desk lists in this pass: number to whether it is private.
+        listed_notes: the notes that the help desk lists in this pass.
         moved: issue to its tracker project, if that is not the one that was loaded.
         answered: whether the tracker has given any clear answer.
         probes: whether all other tickets wait for the tracker's answer.
@@ -121,7 +122,7 @@ class TicketContext:
     to_notify: set[int] = field(default_factory=set)
     attached: dict[int, str] = field(default_factory=dict)
     newest_notes: dict[int, int] = field(default_factory=dict)
-    listed_notes: dict[Kind, dict[int, bool]] = field(default_factory=dict)
+    listed_notes: ListedNotes = field(default_factory=dict)
     moved: dict[int, int] = field(default_factory=dict)
     created: Mapping[RowId, datetime | None] = field(default_factory=dict)
     answered: bool = False

@@ -26,7 +26,7 @@ from shared.events.attachments import shown_documents
 from shared.events.event import Event
 from shared.events.payloads import Body, note_body
 from shared.events.snapshots import Note, document_key
-from shared.helpdesk.lookup import HelpdeskLookup, HelpdeskRefused, NoteState
+from shared.helpdesk.lookup import HelpdeskLookup, HelpdeskRefused, NoteState, note_state
 from shared.notices.faults import Detail, Fault
 from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
@@ -312,15 +312,10 @@ def _is_newer(one: Candidate, before: int | None, since: datetime) -> bool:
 
 
 def _state(ctx: TicketContext, kind: Kind, number: int, lookup: HelpdeskLookup) -> NoteState:
-    """Return a note's state in the help desk; all notes of a kind are read together, once in a pass."""
+    """Return a note's state in the help desk; hidden, if it refuses to tell."""
+    note, also_private = (ctx.ticket_id, kind, number), ctx.config.sends_private_followups
     try:
-        if kind not in ctx.listed_notes:
-            ctx.listed_notes[kind] = lookup.parts_of(ctx.ticket_id, kind) or {}
-        is_private = ctx.listed_notes[kind].get(number)
-        if is_private is not None:
-            return NoteState.PRIVATE if is_private else NoteState.PUBLIC
-        also_private = ctx.config.sends_private_followups
-        return lookup.unlisted(ctx.ticket_id, kind, number, also_private=also_private)
+        return note_state(lookup, note, ctx.listed_notes, also_private=also_private)
     except HelpdeskRefused:
         return NoteState.HIDDEN
 
