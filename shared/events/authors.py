@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from shared.events.config import PluginConfig
 from shared.events.event import Event
 from shared.events.snapshots import HelpdeskUser
+
+Person = TypeVar("Person")
 
 
 def author_of(event: Event, config: PluginConfig) -> HelpdeskUser | None:
@@ -14,8 +18,18 @@ def author_of(event: Event, config: PluginConfig) -> HelpdeskUser | None:
         event: the event.
         config: the Redmine settings; `task_author` chooses for a ticket task.
     """
-    technician = event.task.technician if event.task and config.logs_for_technician else None
-    return technician or event.user
+    return whose_hours(event.user, event.task.technician if event.task else None, config)
+
+
+def whose_hours(writer: Person | None, technician: Person | None, config: PluginConfig) -> Person | None:
+    """Return whose hours a ticket task has, in the form in which the caller knows the two.
+
+    Args:
+        writer: the user who wrote the task.
+        technician: the user for whom it is planned.
+        config: the Redmine settings; `task_author` chooses.
+    """
+    return (technician if config.logs_for_technician else None) or writer
 
 
 def is_requesters(event: Event) -> bool:

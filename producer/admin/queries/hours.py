@@ -17,6 +17,7 @@ from producer.admin.records.known_hours import KnownTask, Logged
 from producer.admin.records.transaction import Transaction
 from producer.admin.services import Services
 from shared.errors import SettingsError, TrackerError
+from shared.events.authors import whose_hours
 from shared.events.config import PluginConfig
 from shared.events.snapshots import HelpdeskUser
 from shared.notices.language import N_
@@ -26,6 +27,7 @@ from shared.notices.render import sentence
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState
+from shared.values.ids import id_in
 from shared.values.listed_hours import hours_listed_for
 
 BEFORE, AFTER = timedelta(days=7), timedelta(days=45)
@@ -386,10 +388,10 @@ def _is_copy(task: KnownTask) -> bool:
 
 
 def _author(task: KnownTask, config: PluginConfig) -> dict[str, Any] | None:
-    """Return whose hours a task has (see `author_of`), as the event names the person."""
-    roles = ("technician", "user") if config.logs_for_technician else ("user",)
-    people = (task.task.get(role) for role in roles)
-    return next((one for one in people if isinstance(one, dict) and isinstance(one.get("id"), int)), None)
+    """Return whose hours a task has, as the event names the person."""
+    users = (task.task.get(role) for role in ("user", "technician"))
+    writer, technician = (one if isinstance(one, dict) and id_in(one) else None for one in users)
+    return whose_hours(writer, technician, config)
 
 
 def _seconds(task: KnownTask) -> int:
