@@ -118,13 +118,7 @@ class Ledger(LedgerQueries):
             (LedgerEvent.ANSWER, LedgerEvent.ANSWER_WHILE_ON_HOLD),
             self._attempt(key, attempt),
             self._model.duplicate.is_(False),
-            tracker_id=tracker_id,
-            author_id=author_id,
-            created_on=created_on,
-            adopted=False,
-            settle_after=None,
-            candidates=None,
-            **reason_columns(reason),
+            **_linked(tracker_id, author_id, reason, created_on, adopted=False),
         )
 
     def adopt(
@@ -138,17 +132,8 @@ class Ledger(LedgerQueries):
         created_on: datetime | None = None,
     ) -> bool:
         """Link a row in doubt to the object that a lookup found; return False if it is no longer in doubt."""
-        return self._move(
-            (event,),
-            self._attempt(key, attempt),
-            tracker_id=tracker_id,
-            author_id=author_id,
-            created_on=created_on,
-            adopted=True,
-            settle_after=None,
-            candidates=None,
-            **reason_columns(reason),
-        )
+        values = _linked(tracker_id, author_id, reason, created_on, adopted=True)
+        return self._move((event,), self._attempt(key, attempt), **values)
 
     def free(
         self, key: int, attempt: int, reason: Notice, event: LedgerEvent = LedgerEvent.NOT_CREATED
@@ -459,3 +444,18 @@ class Ledger(LedgerQueries):
             .returning(self._model.attempt)
         )
         return self._session.scalar(statement) is not None
+
+
+def _linked(
+    tracker_id: int, author_id: int | None, reason: Notice, created_on: datetime | None, *, adopted: bool
+) -> dict[str, Any]:
+    """Return the columns of a row that is now linked to an object."""
+    return {
+        "tracker_id": tracker_id,
+        "author_id": author_id,
+        "created_on": created_on,
+        "adopted": adopted,
+        "settle_after": None,
+        "candidates": None,
+        **reason_columns(reason),
+    }
