@@ -167,6 +167,22 @@ class PluginConfig(BaseModel):
             "GLPI ticket status to Redmine status id, a JSON object; unmapped statuses are not sent"
         ),
     )
+    deleted_status_id: Annotated[
+        Id | None,
+        Setting(
+            "status-map",
+            N_("Status after the ticket is deleted"),
+            N_("If the ticket is restored in GLPI, the issue gets the ticket's status again."),
+            kind="status",
+            empty=N_("the issue keeps its status"),
+        ),
+    ] = Field(
+        default=None,
+        description=(
+            "Redmine status id for the issue of a ticket that is deleted in GLPI from then on; none: the issue keeps "
+            "its status"
+        ),
+    )
     done_state: Annotated[
         int,
         Setting(

@@ -24,7 +24,10 @@ class TrackerFinding(Code):
             "the ticket of an issue was deleted in GLPI, but the issue is open: {issues}",
             "the tickets of {count} issues were deleted in GLPI, but the issues are open: {issues}",
         ),
-        why="close them in Redmine if the work is done; deskbridge changes nothing there after a deletion",
+        why=(
+            "close them in Redmine if the work is done; set deleted_status_id to give a status to those of tickets "
+            "that are deleted later"
+        ),
         article="KB-SETUP-004",
     )
     LINKS_NOT_ALL_READ = Message(

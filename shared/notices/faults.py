@@ -345,7 +345,7 @@ class Detail(Code):
     NO_USERS = Message("no_users", "Redmine's list of users is empty", article="KB-SETUP-006")
     STATUS_NOT_THERE = Message(
         "status_not_there",
-        "Redmine has no status {tracker_status_id} (see status_map)",
+        "Redmine has no status {tracker_status_id} (see status_map and deleted_status_id)",
         article="KB-SETUP-004",
     )
     STATUS_NOT_TAKEN = Message(

@@ -195,6 +195,11 @@ class What(Code):
         "Issue #{issue_id} set to Redmine status {tracker_status_id}",
         why="the ticket's newest status is {status} (event {event_id})",
     )
+    DELETED_STATUS_SET = Message(
+        "deleted_status_set",
+        "Issue #{issue_id} set to Redmine status {tracker_status_id}",
+        why="the ticket is deleted in GLPI (deleted_status_id)",
+    )
     UPDATE_GIVEN = Message(
         "update_given",
         "Issue #{issue_id} updated",

@@ -74,7 +74,7 @@ def test_the_keys_are_those_of_the_contract() -> None:
         "default_role_id", "default_watcher_ids", "status_map", "done_state", "in_doubt_policy", "verify_tls",
         "project_activities", "membership_for", "template_role_ids", "match_administrators", "text_formatting",
         "spent_on", "private_tasks", "correct_authors", "trial", "sync_followups",
-        "sync_solutions", "sync_documents", "document_max_mb", "document_refused_types",  # ours
+        "sync_solutions", "sync_documents", "document_max_mb", "document_refused_types", "deleted_status_id",  # ours
     }  # fmt: skip
     assert PluginConfig().done_state == 2
     assert PluginConfig().in_doubt_policy == "lookup"

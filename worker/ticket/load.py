@@ -65,7 +65,7 @@ class Work:
         statuses: the tracker's statuses, as far as they are known.
         now: the database's clock.
         is_complete: whether these are all due events; if not, older ones were not loaded.
-        is_deleted: whether the help desk has deleted the ticket, so that nothing is sent for it.
+        is_deleted: whether the help desk has deleted the ticket, so that only `deleted_status_id` is sent for it.
         plan: what to do with the events of ticket tasks, follow-ups, solutions and documents.
         newest: id and time of receipt of the last event that arrived.
         created: when the help desk created what has these keys now, if known.
@@ -103,6 +103,10 @@ class Work:
     def ticket_events(self) -> list[Pending]:
         """The ticket updates."""
         return [pending for pending in self.events if pending.event.is_update]
+
+    def deleted_status_id(self, config: PluginConfig) -> int | None:
+        """Return the tracker status for the issue of the deleted ticket; None if it keeps its status."""
+        return config.deleted_status_id if self.is_deleted else None
 
     def status(self, status_map: Mapping[int, int]) -> int:
         """Return the ticket's newest mapped status, or its newest status if none is mapped."""
@@ -172,7 +176,7 @@ def load(
             found[ticket_id] = one
         else:
             read[ticket_id] = one
-    _end_deletions(tx, read)
+    _end_deletions(tx, read, settling, config)
     states = _fold(tx, read, settling, config)
     known.note_seen(tx, *_people((pending.event for one in read.values() for pending in one.events), config))
     states |= tx.statuses.some(read.keys() - states.keys())
@@ -253,8 +257,8 @@ def _read(tx: Transaction, due: DueEvents) -> _Read | Incomplete:
     return _Read(due, rows, events, deletions)
 
 
-def _end_deletions(tx: Transaction, read: Mapping[int, _Read]) -> None:
-    """Record which tickets were deleted or restored, and end the events without a snapshot: they send nothing."""
+def _end_deletions(tx: Transaction, read: Mapping[int, _Read], settling: float, config: PluginConfig) -> None:
+    """Record which tickets were deleted or restored, and end the events without a snapshot: at most a status is due."""
     deletions = [one for some in read.values() for one in some.deletions]
     said = [_deletion_state(row, event.is_deleted) for row, event in deletions if event.part is None]
     said += [
@@ -263,7 +267,7 @@ def _end_deletions(tx: Transaction, read: Mapping[int, _Read]) -> None:
         for row, one in some.pairs
         if one.event.ticket.is_deleted
     ]
-    _note(tx, said)
+    _note(tx, said, None if config.deleted_status_id is None else settling)
     for row, event in deletions:
         state, reason = EventState.SKIPPED, Reason.PRIVATE_THERE()
         if event.is_deleted:
@@ -283,9 +287,9 @@ def _bring_back(tx: Transaction, read: Mapping[int, _Read], deleted: Collection[
     )
 
 
-def _note(tx: Transaction, said: Collection[DeletionState]) -> set[int]:
+def _note(tx: Transaction, said: Collection[DeletionState], settling: float | None = None) -> set[int]:
     """Record deletions and restorations that events report; return the tickets that are restored."""
-    back = tx.deletions.note(said)
+    back = tx.deletions.note(said, settling)
     tx.trace.append([Step(ticket_id, What.TICKET_IS_BACK()) for ticket_id in back])
     return set(back)
 

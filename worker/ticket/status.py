@@ -54,7 +54,8 @@ async def give_status(ctx: TicketContext, work: Work, issue: Created) -> Result:
     except TrackerRejected as rejection:
         reason = Reason.STATUS_REFUSED(because=rejection.notice)
         dropping = partial(drop, ctx, state, issue.tracker_id, reason, warning=True)
-        of_status = state.newest_mapped(ctx.config.status_map)[1]
+        is_of_deleted = work.deleted_status_id(ctx.config) is not None
+        of_status = None if is_of_deleted else state.newest_mapped(ctx.config.status_map)[1]
         await ctx.db.change_if_current(dropping, of_status=of_status)
         raise
     except (NotYet, OutcomeUnknown) as unclear:
@@ -100,6 +101,9 @@ async def _given(ctx: TicketContext, work: Work, issue: Created) -> Result:
         raise await explained(ctx, operation, body, issue.project_id, rejection) from None
     if ignored:
         raise ignored
+    if work.deleted_status_id(ctx.config) is not None:
+        await ctx.db.change(partial(_note_deleted, ctx, state, issue_id, status_id))
+        return Sent(Reason.STATUS_SET(issue_id=issue_id, tracker_status_id=status_id))
     told, done = (
         (What.UPDATE_GIVEN, Reason.ISSUE_UPDATED)
         if status_id is None
@@ -110,6 +114,13 @@ async def _given(ctx: TicketContext, work: Work, issue: Created) -> Result:
     ctx.note(told(**now, status=status, event_id=event_id))
     await ctx.db.run(Given(ctx, state, ctx.config.status_map.get(status, status_id)))
     return Sent(done(**now))
+
+
+def _note_deleted(ctx: TicketContext, state: Desired, issue_id: int, status_id: int, tx: Transaction) -> None:
+    """Record that the issue has the status of a deleted ticket; the ticket's own is due once it is restored."""
+    tx.statuses.record_set([(ctx.ticket_id, state.event_id, status_id)])
+    drop(ctx, state, None, Reason.TICKET_DELETED(), tx)
+    ctx.note(What.DELETED_STATUS_SET(issue_id=issue_id, tracker_status_id=status_id))
 
 
 async def _ignored(
@@ -271,7 +282,9 @@ async def _is_there(ctx: TicketContext, status_id: int) -> bool:
 
 def _body(ctx: TicketContext, work: Work, issue: Created) -> Body:
     """Return the request body; its object is empty if the status is not mapped."""
-    state = work.state
+    state, deleted_status_id = work.state, work.deleted_status_id(ctx.config)
+    if deleted_status_id is not None:
+        return status_body(deleted_status_id)
     owed = state.owes(ctx.config.status_map)
     about = RenderInput(
         ticket=work.ticket,

@@ -398,7 +398,8 @@ class Forwarding:
     async def _status(self, issue: Created | Waiting | None) -> None:
         """Set the newest status if it is due, and end the ticket updates."""
         ctx, work, events, state = self._ctx, self._work, self._events, self._work.state
-        if work.is_deleted:
+        deleted_status_id = work.deleted_status_id(ctx.config)
+        if work.is_deleted and (deleted_status_id is None or work.issue_row is None):
             if state.status_due and work.issue_row is not None:
                 dropping = partial(drop, ctx, state, work.issue_row.tracker_id, Reason.TICKET_DELETED())
                 await ctx.db.change(dropping)
@@ -412,13 +413,15 @@ class Forwarding:
         if not work.is_issue_linked and not is_given:  # linking the issue may have changed it
             now = await ctx.db.change(lambda tx: tx.statuses.get(ctx.ticket_id))
             state = now or state
+        is_due = state.status_due or (deleted_status_id is not None and not state.status_dropped)
+        updates = [] if work.is_deleted else work.ticket_events  # those of a deleted ticket have ended
         desired, status = state.newest_mapped(ctx.config.status_map)
         if Operation.ISSUE_UPDATE_STATUS in ctx.templates:  # it may map what status_map lacks
             desired = state.event_id
-        newest = [one.id for one in work.ticket_events if one.id == desired]
-        unmapped = [one.id for one in work.ticket_events if one.id == state.event_id != desired]
-        older = [one.id for one in work.ticket_events if one.id not in (*newest, *unmapped)]
-        by_newest = [one.id for one in work.ticket_events if one.id in older and not _is_mapped(ctx, one)]
+        newest = [one.id for one in updates if one.id == desired]
+        unmapped = [one.id for one in updates if one.id == state.event_id != desired]
+        older = [one.id for one in updates if one.id not in (*newest, *unmapped)]
+        by_newest = [one.id for one in updates if one.id in older and not _is_mapped(ctx, one)]
         before = [event_id for event_id in older if event_id not in by_newest]
         await events.supersede(before, Reason.NEWER_TICKET_EVENT(event_id=desired))
         await events.supersede(by_newest, Reason.NEWER_TICKET_EVENT(event_id=state.event_id))
@@ -433,7 +436,7 @@ class Forwarding:
             await events.end(newest, await self._without_issue())
         elif issue.tracker_id == trial.NOT_CREATED:
             await events.end(newest, trial.planned(ctx, work.now, Would.GIVE_STATUS()))
-        elif is_given or not state.status_due:
+        elif is_given or not is_due:
             await events.end(newest, AlreadyDone(Reason.STATUS_AS_IT_IS(issue_id=issue.tracker_id)))
         elif state.status_next_at and state.status_next_at > work.now:
             reason = state.status_notice or Reason.STATUS_WAITS()

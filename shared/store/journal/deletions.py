@@ -41,10 +41,14 @@ class TicketDeletions:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def note(self, said: Iterable[DeletionState]) -> list[int]:
+    def note(self, said: Iterable[DeletionState], settling: float | None = None) -> list[int]:
         """Record deletions and restorations, unless a newer one is known.
 
         Events and statuses that were skipped because a ticket was deleted are processed again once it is restored.
+
+        Args:
+            said: what events report.
+            settling: as for `fold_all`; None: the issue of a deleted ticket gets no status of its own.
 
         Returns:
             The restored tickets.
@@ -71,8 +75,13 @@ class TicketDeletions:
             where=tuple_(old.occurred_at, old.sequence, old.event_id)
             < tuple_(new.occurred_at, new.sequence, new.event_id),
         ).returning(old.ticket_id, old.is_deleted)
-        back = sorted(ticket_id for ticket_id, is_deleted in self._session.execute(moved) if not is_deleted)
+        now = sorted(self._session.execute(moved).all())
+        deleted = [ticket_id for ticket_id, is_deleted in now if is_deleted]
+        back = [ticket_id for ticket_id, is_deleted in now if not is_deleted]
+        states = TicketStates(self._session)
         if back:
             Journal(self._session).replay_skipped(back, Reason.TICKET_DELETED, Reason.TICKET_RESTORED())
-            TicketStates(self._session).give_dropped(back, Reason.TICKET_DELETED)
+            states.give_dropped(back, Reason.TICKET_DELETED, Reason.STATUS_REFUSED)
+        if settling is not None:
+            states.give_deleted(deleted, settling)
         return back

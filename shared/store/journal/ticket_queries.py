@@ -159,6 +159,7 @@ class TicketQueries:
             .where(
                 TicketIssueLink.state == LedgerState.LINKED,
                 TicketState.status_due.is_(False),
+                TicketState.status_code.is_distinct_from(Reason.TICKET_DELETED),
                 or_(TicketState.status.in_(status_map), TicketState.mapped_status.in_(status_map)),
                 wanted.is_distinct_from(has),
             )

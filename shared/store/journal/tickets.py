@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, func, literal, or_, select, update
 
 from shared.notices.notice import Code, Notice
+from shared.notices.reasons import Reason
 from shared.store.journal.folding import TicketFolding, settled_by
 from shared.store.journal.ticket_queries import IS_DROPPED, TICKETS, TicketQueries
 from shared.store.tables.explained import reason_columns
@@ -47,7 +48,7 @@ class TicketStates(TicketQueries, TicketFolding):
         is_update: bool,
         is_fresh: bool,
     ) -> None:
-        """Make the status of a replayed event due again if it was never set, or was set by another map.
+        """Make the status of a replayed event due again if it was never set, was dropped, or was set by another map.
 
         Args:
             ticket_id: the ticket.
@@ -63,6 +64,7 @@ class TicketStates(TicketQueries, TicketFolding):
                 TicketState.ticket_id == ticket_id,
                 TicketState.event_id == event_id,
                 or_(
+                    IS_DROPPED,
                     TicketState.given_event_id.is_(None),
                     TicketState.given_event_id != event_id,
                     and_(literal(wanted is not None), TicketState.given_status_id.is_distinct_from(wanted)),
@@ -130,14 +132,29 @@ class TicketStates(TicketQueries, TicketFolding):
                 status_next_at=None,
             )
 
-    def give_dropped(self, ticket_ids: Sequence[int], code: Code) -> None:
-        """Make those statuses of some tickets due now that were dropped with this reason code."""
+    def give_deleted(self, ticket_ids: Sequence[int], settling: float) -> None:
+        """Make the statuses of deleted tickets due, unless an earlier event has reported the deletion.
+
+        Args:
+            ticket_ids: the tickets.
+            settling: as for `fold_all`.
+        """
+        is_new = or_(~IS_DROPPED, TicketState.status_code.is_distinct_from(Reason.TICKET_DELETED))
+        self._set(
+            and_(TicketState.ticket_id.in_(ticket_ids), is_new),
+            status_due=True,
+            status_attempts=0,
+            status_next_at=settled_by(settling),
+        )
+
+    def give_dropped(self, ticket_ids: Sequence[int], *codes: Code) -> None:
+        """Make those statuses of some tickets due now that were dropped with one of these reason codes."""
         for start in range(0, len(ticket_ids), AT_ONCE):
             self._set(
                 and_(
                     TicketState.ticket_id.in_(ticket_ids[start : start + AT_ONCE]),
                     IS_DROPPED,
-                    TicketState.status_code == code,
+                    TicketState.status_code.in_(codes),
                 ),
                 status_due=True,
                 status_attempts=0,

@@ -11,6 +11,7 @@ from producer.console.rendering.setting_pages import PARTS, page_of, setting
 from tests.integration.console.conftest import ComeIn
 from tests.integration.console.pages import Visitor
 from tests.support.bridge import STATUS_MAP, Bridge
+from tests.support.events import deletion, task_event
 
 
 @pytest.fixture
@@ -69,3 +70,21 @@ def test_types_of_documents_are_typed_as_a_list_and_a_wrong_one_is_shown_again(
     assert config.document_refused_types == ("video/*", ".exe")
     administrator.open("/console/settings/behaviour")
     assert 'value="video/*, .exe"' in administrator.page
+
+
+def test_the_status_of_deleted_tickets_is_chosen_beside_the_map_and_shown_with_the_ticket(
+    administrator: Visitor, bridge: Bridge
+) -> None:
+    administrator.open("/console/settings/status-map")
+    (seen,) = re.findall(r'name="seen" value="(\w+)"', administrator.page)
+    assert '<select id="deleted_status_id" name="deleted_status_id"' in administrator.page
+    statuses = {f"status.{one}": str(to) for one, to in STATUS_MAP.items()}
+    sent = {"seen": seen, "part": "status-map", **statuses, "deleted_status_id": "6"}
+    assert administrator.do("/console/settings", sent) == "/console/settings/status-map?did=saved"
+    with bridge.store.transaction() as tx:
+        config, _ = tx.configs.get()
+    assert (config.deleted_status_id, config.status_map) == (6, STATUS_MAP)
+    bridge.forward(task_event())
+    bridge.forward(deletion(1, "ticket.deleted"))
+    administrator.open("/console/tickets/4711")
+    assert "<h2>Deleted in GLPI</h2>" in administrator.page
