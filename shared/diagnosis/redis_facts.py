@@ -71,10 +71,9 @@ class RedisFacts:
             return self.evicted is not None
         return self.worker_s <= ALIVE_S
 
-    @property
-    def failed_starts(self) -> list[ProcessSign]:
-        """Workers that ended lately, soon after their start; a few more, and the worker is started again and again."""
-        lately = [sign for sign in self.workers if MISSED_S < sign.seconds <= LATELY_S]
+    def failed_starts(self, signs: Sequence[ProcessSign]) -> list[ProcessSign]:
+        """Return the processes that ended lately, soon after their start."""
+        lately = [sign for sign in signs if MISSED_S < sign.seconds <= LATELY_S]
         return [sign for sign in lately if self._lived_s(sign) < SOON_S]
 
     def _lived_s(self, sign: ProcessSign) -> float:

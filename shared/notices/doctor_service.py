@@ -242,10 +242,10 @@ class ServiceFinding(Code):
         why="restart it with the same DESKBRIDGE_SECRET_KEYS as the other processes",
         article="KB-SERVICE-005",
     )
-    WORKER_RESTARTS = Message(
-        "worker_restarts",
-        "{count} workers ended within the last two minutes, soon after their start (on {hosts})",
-        why="read the end of the worker's log and its supervisor's, and check its memory limit",
+    PROCESS_RESTARTS = Message(
+        "process_restarts",
+        "{count} processes ended within the last two minutes, soon after their start (on {hosts})",
+        why="read the end of their log and of their supervisor's, and check their memory limit",
         article="KB-SERVICE-005",
     )
     BEAT_ALIVE = Message("beat_alive", ALIVE, article="KB-SERVICE-006")

@@ -68,4 +68,5 @@ def test_the_first_page_finds_whole_parts_or_single_codes_of_them() -> None:
     assert is_fresher("worker", "no_worker")
     assert is_fresher("authors", "authors_wrong")
     assert not is_fresher("authors", "authors_deleted")
-    assert not is_fresher("beat", "no_beat")
+    assert is_fresher("beat", "no_beat")
+    assert not is_fresher("broker", "broker_unreachable")

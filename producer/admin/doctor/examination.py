@@ -33,7 +33,9 @@ __all__ = ["RECORDS", "CheckResult", "Installation", "Status", "examine", "exami
 
 IN_REDIS = (
     services.others,
-    services.processes,
+    services.worker,
+    services.beat,
+    services.console,
     services.calls,
     services.rate_limit,
     services.slowness,

@@ -49,8 +49,7 @@ def _quiet_s(installation: Installation) -> float:
 @check(Group.HELPDESK, {"refused": "KB-HELPDESK-005"}, glance=QuickCheckMode.ALWAYS)
 def refused(installation: Installation) -> Iterator[CheckResult]:
     """Check that the producers have refused nothing since they last accepted a delivery."""
-    with installation.store.transaction() as tx:
-        producers = tx.producers.seen()
+    producers = installation.producers
     found = [one for producer in producers for one in _refused_by(producer)]
     yield from found
     if producers and not found:
@@ -86,10 +85,8 @@ def silence(installation: Installation) -> Iterator[CheckResult]:
 @check(Group.HELPDESK, {"queue": "KB-HELPDESK-005"})
 def queue(installation: Installation) -> Iterator[CheckResult]:
     """Check that the help desk's plugin has parked no refused event."""
-    with installation.store.transaction() as tx:
-        producers = tx.producers.seen()
     said: dict[int, tuple[float, Notice]] = {}
-    for producer in producers:
+    for producer in installation.producers:
         for one in producer.spools:
             try:
                 secret, seconds = int(one["secret"]), producer.seconds + float(one["seconds"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -18,6 +18,7 @@ from shared.metadata.synchronisation import Connect
 from shared.process.settings import Settings
 from shared.queue.publisher import Publisher
 from shared.store.configuration.matching import TrackerPerson
+from shared.store.journal.producers import Producer
 from shared.tracker.projects import ProjectNow
 
 
@@ -59,6 +60,12 @@ class Installation:
     def redis_facts(self) -> RedisFacts:
         """What Redis knows, read once for all checks."""
         return redis_facts(self.redis)
+
+    @cached_property
+    def producers(self) -> Sequence[Producer]:
+        """The producers with a heartbeat within a week, read once for all checks."""
+        with self.store.transaction() as tx:
+            return tx.producers.seen()
 
     @classmethod
     def of(cls, services: Services) -> Self:

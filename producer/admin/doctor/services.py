@@ -127,11 +127,9 @@ def unable(installation: Installation) -> Iterator[CheckResult]:
 
 @quick_check(Group.SERVICES, "worker", QuickCheckMode.IN_REDIS)
 def restarts(installation: Installation) -> Iterator[CheckResult]:
-    """Check that workers do not end again and again soon after their start."""
-    ended = installation.redis_facts.failed_starts
-    if len(ended) >= FEWEST_RESTARTS:
-        hosts = sorted({sign.process.host for sign in ended})
-        yield failure("worker", ServiceFinding.WORKER_RESTARTS(count=len(ended), hosts=hosts))
+    """Check that no worker ends again and again soon after its start."""
+    if ended := _restarts("worker", installation.redis_facts.workers, installation.redis_facts):
+        yield ended
 
 
 @check(Group.SERVICES, {"installation": "KB-SERVICE-003"}, glance=QuickCheckMode.IN_REDIS)
@@ -162,22 +160,38 @@ def broker(installation: Installation) -> Iterator[CheckResult]:
         yield failure("broker", ServiceFinding.BROKER_UNREACHABLE())
 
 
-@check(Group.SERVICES, {"worker": "KB-SERVICE-005", "beat": "KB-SERVICE-006", "console": "KB-SERVICE-009"})
-def processes(installation: Installation) -> Iterator[CheckResult]:
-    """Check that a worker and a beat were alive recently, and a console if one is used."""
+@check(Group.SERVICES, {"worker": "KB-SERVICE-005"})
+def worker(installation: Installation) -> Iterator[CheckResult]:
+    """Check that a worker was alive recently, and can decrypt the stored API key."""
     facts = installation.redis_facts
-    worker = next(restarts(installation), None) or _running(
-        "worker", facts.workers, ServiceFinding.WORKER_ALIVE
+    yield (
+        _restarts("worker", facts.workers, facts)
+        or _running("worker", facts.workers, ServiceFinding.WORKER_ALIVE)
+        or failure("worker", _missing(ServiceFinding.NO_WORKER, facts.workers, facts))
     )
-    yield worker or failure("worker", _missing(ServiceFinding.NO_WORKER, facts.workers, facts))
     yield from unable(installation)
-    beat = _running("beat", facts.beats, ServiceFinding.BEAT_ALIVE)
-    yield beat or warning("beat", _missing(ServiceFinding.NO_BEAT, facts.beats, facts))
-    if facts.consoles:
-        no_console = warning("console", ServiceFinding.NO_CONSOLE(**_last(facts.consoles)))
-        yield _running("console", facts.consoles, ServiceFinding.CONSOLE_ALIVE) or no_console
-    else:
+
+
+@check(Group.SERVICES, {"beat": "KB-SERVICE-006"}, glance=QuickCheckMode.IN_REDIS)
+def beat(installation: Installation) -> Iterator[CheckResult]:
+    """Check that a beat was alive recently."""
+    facts = installation.redis_facts
+    yield (
+        _restarts("beat", facts.beats, facts)
+        or _running("beat", facts.beats, ServiceFinding.BEAT_ALIVE)
+        or warning("beat", _missing(ServiceFinding.NO_BEAT, facts.beats, facts))
+    )
+
+
+@check(Group.SERVICES, {"console": "KB-SERVICE-009"})
+def console(installation: Installation) -> Iterator[CheckResult]:
+    """Check that a console was alive recently, if one is used."""
+    consoles = installation.redis_facts.consoles
+    if not consoles:
         yield ok("console", ServiceFinding.CONSOLE_NOT_USED())
+        return
+    missing = warning("console", ServiceFinding.NO_CONSOLE(**_last(consoles)))
+    yield _running("console", consoles, ServiceFinding.CONSOLE_ALIVE) or missing
 
 
 @check(Group.SERVICES, {"calls": "KB-TRACKER-008"})
@@ -194,11 +208,10 @@ def calls(installation: Installation) -> Iterator[CheckResult]:
         yield ok("calls", ServiceFinding.NO_CALLS_LATELY())
 
 
-@check(Group.SERVICES, {"producer": "KB-SERVICE-008"})
+@check(Group.SERVICES, {"producer": "KB-SERVICE-008"}, glance=QuickCheckMode.ALWAYS)
 def producer(installation: Installation) -> Iterator[CheckResult]:
     """Check that a producer was alive recently."""
-    with installation.store.transaction() as tx:
-        seen = tx.producers.seen()
+    seen = installation.producers
     yield _running("producer", seen, ServiceFinding.PRODUCER_ALIVE) or failure(
         "producer", ServiceFinding.NO_PRODUCER(**_last(seen))
     )
@@ -222,6 +235,15 @@ def _running(check: str, seen: Sequence[Sign], found: Code) -> CheckResult | Non
     return ok(check, found(count=len(alive), seconds=alive[0].seconds, **about))
 
 
+def _restarts(check: str, seen: Sequence[ProcessSign], facts: RedisFacts) -> CheckResult | None:
+    """Return a failure if processes of a kind end again and again soon after their start."""
+    ended = facts.failed_starts(seen)
+    if len(ended) < FEWEST_RESTARTS:
+        return None
+    hosts = sorted({sign.process.host for sign in ended})
+    return failure(check, ServiceFinding.PROCESS_RESTARTS(count=len(ended), hosts=hosts))
+
+
 def _missing(found: Code, seen: Sequence[ProcessSign], facts: RedisFacts) -> Notice:
     """Return that no process of a kind is alive, unless Redis may have evicted its heartbeat."""
     return facts.evicted if facts.evicted and not seen else found(**_last(seen))
@@ -235,8 +257,7 @@ def _last(seen: Sequence[ProcessSign | Producer]) -> dict[str, float]:
 def versions(installation: Installation) -> Iterator[CheckResult]:
     """Check that all live processes have this version: during an upgrade old ones still run."""
     facts = installation.redis_facts
-    with installation.store.transaction() as tx:
-        alive = [sign.process for sign in _alive(tx.producers.seen())]
+    alive = [sign.process for sign in _alive(installation.producers)]
     for signs in (facts.workers, facts.beats, facts.consoles):
         alive += (sign.process for sign in _alive(signs))
     others = sorted({f"{one.host} {one.pid} ({one.version})" for one in alive if one.version != release()})

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, update
 
 from shared.process.itself import Process
 from shared.redis.heartbeat import KEY, WORKER, Heartbeats
 from shared.redis.keys import key_of
-from shared.store.tables.journal import EventState
+from shared.store.tables.journal import EventState, ProducerSign
 from tests.failures.rows.databases import NOT_COMMITTED, administer
 from tests.failures.rows.environment import DELAY, waits
 from tests.failures.rows.row import Row
@@ -77,6 +77,18 @@ def of_the_account(stage: Stage) -> None:
     administer(
         stage, "ALTER TABLE journal OWNER TO postgres", f"REVOKE ALL ON SCHEMA public FROM {OTHER_OWNER}"
     )
+
+
+def frozen(stage: Stage) -> None:
+    """Let the producer's last heartbeat be 40 seconds old."""
+    with stage.bridge.store.database.transaction() as session:
+        session.execute(update(ProducerSign).values(seen_at=datetime.now(UTC) - timedelta(seconds=40)))
+
+
+def thawed(stage: Stage) -> None:
+    """Let the producer record a heartbeat."""
+    with stage.bridge.store.transaction() as tx:
+        tx.producers.mark("here:8080", Process.here(), [])
 
 
 def restarts(stage: Stage) -> None:
@@ -166,15 +178,27 @@ BREAKAGES = [
         told_before=True,
     ),
     Row(
+        42,
+        "the producer is frozen",
+        frozen,
+        EventState.DONE,
+        doctor="so no events are received",
+        step="start `deskbridge producer`",
+        heal=thawed,
+        everywhere=DELAY,
+        overview="so no events are received",
+        told_before=True,
+    ),
+    Row(
         44,
         "a worker ends again and again",
         restarts,
         EventState.DONE,
-        doctor="5 workers ended within the last two minutes, soon after their start (on crashing)",
-        step="read the end of the worker's log",
+        doctor="5 processes ended within the last two minutes, soon after their start (on crashing)",
+        step="read the end of their log",
         heal=runs,
         everywhere=DELAY,
-        overview="5 workers ended within the last two minutes",
+        overview="5 processes ended within the last two minutes",
         never=("are running",),
         told_before=True,
     ),

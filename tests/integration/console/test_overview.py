@@ -9,7 +9,8 @@ from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.records.rights import Right
-from shared.redis.heartbeat import WORKER, Heartbeats
+from shared.process.itself import Process
+from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
 from shared.store.tables.journal import JournalEvent
 from shared.store.tables.types import clock
 from tests.integration.console.conftest import ComeIn
@@ -72,7 +73,10 @@ def visitor(come_in: ComeIn) -> Visitor:
 @pytest.fixture
 def at_work(bridge: Bridge) -> Bridge:
     """A deskbridge with a running worker."""
-    Heartbeats(bridge.redis).mark(WORKER)
+    for kind in (WORKER, BEAT):
+        Heartbeats(bridge.redis).mark(kind)
+    with bridge.store.transaction() as tx:
+        tx.producers.mark("here:8080", Process.here(), [])
     return bridge
 
 

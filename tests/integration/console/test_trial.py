@@ -17,7 +17,8 @@ from producer.admin.doctor.finding import Status
 from producer.admin.records.rights import Right
 from producer.cli.main import app
 from shared.notices.doctor_work import WorkFinding
-from shared.redis.heartbeat import WORKER, Heartbeats
+from shared.process.itself import Process
+from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
 from tests.integration.console.conftest import ComeIn, Console
 from tests.integration.console.pages import Visitor
 from tests.integration.test_doctor import installation
@@ -35,7 +36,10 @@ HEADLINE = "Trial mode: 1 event waits, nothing is sent to Redmine"
 def waiting(bridge: Bridge) -> int:
     """An event that waits in trial mode."""
     trial.begin(bridge.store)
-    Heartbeats(bridge.redis).mark(WORKER)
+    for kind in (WORKER, BEAT):
+        Heartbeats(bridge.redis).mark(kind)
+    with bridge.store.transaction() as tx:
+        tx.producers.mark("here:8080", Process.here(), [])
     (event_id,) = bridge.receive(task_event())
     bridge.sync()
     return event_id
