@@ -21,8 +21,8 @@ def obstacle(facts: RedisFacts) -> Notice | None:
         return Reason.WORKER_AWAITED(seconds=facts.worker_s)
     if facts.worker_s is None:
         return facts.evicted
-    if facts.paused:
-        return WorkFinding.EVERYTHING_PAUSED(because=facts.paused.reason)
+    if facts.pause:
+        return facts.pause
     limit, seconds = facts.rate_limit, facts.seconds_per_call
     if limit and limit.wait_s > NOTABLE_S:
         return Reason.TURN_AWAITED(rate=limit.rate, seconds=limit.wait_s)

@@ -11,6 +11,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from shared.diagnosis import redis_health
+from shared.notices.doctor_work import WorkFinding
 from shared.notices.notice import Notice
 from shared.redis.circuit_breaker import CircuitBreaker, Paused
 from shared.redis.clock import now
@@ -35,6 +36,7 @@ class RedisFacts:
         workers: the workers with a heartbeat within a week, newest first; `beats` and `consoles` alike.
         unable: the workers that cannot decrypt the stored API key.
         paused: why the circuit breaker is open; None: it is closed.
+        paused_since: when it opened; None: unknown.
         rate_limit: the rate limit in use; None: no call took a slot lately.
         seconds_per_call: the average of the last minutes; None: there were no calls.
         policy: what Redis does when its memory is full; None: unknown.
@@ -51,6 +53,7 @@ class RedisFacts:
     consoles: Sequence[ProcessSign] = ()
     unable: Sequence[ProcessSign] = ()
     paused: Paused | None = None
+    paused_since: datetime | None = None
     rate_limit: RateLimitInUse | None = None
     seconds_per_call: float | None = None
     policy: str | None = None
@@ -63,6 +66,19 @@ class RedisFacts:
     def worker_s(self) -> float | None:
         """Seconds since the newest heartbeat of a worker; None: there is none."""
         return self.workers[0].seconds if self.workers else None
+
+    @property
+    def pause(self) -> Notice | None:
+        """Why everything is paused, and since when; None if it is not."""
+        if self.paused is None:
+            return None
+        since = f"{self.paused_since:%Y-%m-%d %H:%M} UTC" if self.paused_since else None
+        return WorkFinding.EVERYTHING_PAUSED(since=since, because=self.paused.reason)
+
+    @property
+    def paused_s(self) -> float:
+        """Seconds since the pause began."""
+        return (self.at - self.paused_since).total_seconds() if self.paused_since else 0.0
 
     @property
     def works(self) -> bool:
@@ -90,7 +106,7 @@ def redis_facts(redis: Redis) -> RedisFacts:
     Args:
         redis: connection with its own time-outs.
     """
-    heartbeats = Heartbeats(redis)
+    heartbeats, breaker = Heartbeats(redis), CircuitBreaker(redis)
     try:
         redis_health.write(redis)
         policy = redis_health.policy(redis)
@@ -101,7 +117,8 @@ def redis_facts(redis: Redis) -> RedisFacts:
             beats=heartbeats.seen(BEAT),
             consoles=heartbeats.seen(CONSOLE),
             unable=heartbeats.unable(WORKER),
-            paused=CircuitBreaker(redis).current(),
+            paused=breaker.current(),
+            paused_since=breaker.since(),
             rate_limit=rate_limit_in_use(redis),
             seconds_per_call=seconds_per_call(redis),
             policy=policy,

@@ -84,7 +84,9 @@ class WorkFinding(Code):
         article="KB-WORK-001",
     )
     REDIS_UNUSABLE = Message("redis_unusable", "Redis {because}", article="KB-WORK-001")
-    EVERYTHING_PAUSED = Message("everything_paused", "paused: {because}", article="KB-WORK-001")
+    EVERYTHING_PAUSED = Message(
+        "everything_paused", "paused[ since {since}]: {because}", article="KB-WORK-001"
+    )
     CREATIONS_ANSWERED = Message(
         "creations_answered",
         "no proxy or other server answers in Redmine's place",

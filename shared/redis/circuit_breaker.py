@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from redis import Redis
@@ -32,6 +33,8 @@ LONGEST_REASON = 2000
 LARGEST = 64 * 1024
 CLOCK_MARGIN_S = 60.0
 PROBE_LEASE_S = 30
+SINCE_KEPT_S = 30 * 86400
+LONGEST_TIME = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,18 @@ class CircuitBreaker:
     def _probe_key(self) -> str:
         return f"{self.key}:probe"
 
+    @property
+    def _since_key(self) -> str:
+        return f"{self.key}:since"
+
+    def since(self) -> datetime | None:
+        """Return when the breaker opened, by Redis' clock, or None if that is unknown."""
+        try:
+            stored = self._redis.getrange(self._since_key, 0, LONGEST_TIME)
+            return datetime.fromtimestamp(int(stored), UTC)
+        except (ResponseError, ValueError, OverflowError, OSError):  # absent, or another client's value
+            return None
+
     def current(self) -> Paused | None:
         """Return the open or half-open state, or None if the breaker is closed.
 
@@ -96,7 +111,7 @@ class CircuitBreaker:
         paused = _read(stored)
         if paused is None or self.left(paused) > LONGEST_NAMED_S + CLOCK_MARGIN_S:
             log.warning("a pause in Redis that no worker can have written is dropped")
-            self._redis.delete(self.key)
+            self._redis.delete(self.key, self._since_key)
             return None
         return paused
 
@@ -133,15 +148,18 @@ class CircuitBreaker:
         length = before.length if before else FIRST_PAUSE_S
         if before and not self.left(before):
             length = min(LONGEST_PAUSE_S, length * 2)
-        until = now(self._redis) + (min(seconds, LONGEST_NAMED_S) if seconds is not None else length)
+        at = now(self._redis)
+        until = at + (min(seconds, LONGEST_NAMED_S) if seconds is not None else length)
         paused = Paused(reason, max(until, before.until if before else 0.0), length)
         told = {"reason": _short(reason), "until": paused.until, "length": length}
         self._redis.set(self.key, json.dumps(told))
+        self._redis.set(self._since_key, int(at), nx=before is not None, ex=SINCE_KEPT_S)
         self._redis.delete(self._probe_key)
         return paused
 
     def end(self) -> bool:
         """Close the breaker; return False if it was closed."""
+        self._redis.delete(self._since_key)
         return bool(self._redis.delete(self.key, self._probe_key))
 
 

@@ -63,3 +63,28 @@ def test_what_redis_refuses_to_tell_is_not_taken_for_somebody_else_s_and_dropped
 
 class TestPauseOverAFakeRedis(CircuitBreakerContract):
     pass
+
+
+def test_an_outage_begins_with_its_first_pause_and_a_later_outage_with_its_own(redis: Redis) -> None:
+    breaker = CircuitBreaker(redis)
+    assert breaker.since() is None
+    breaker.begin(written("away"))
+    begun = breaker.since()
+    redis.set(f"{KEY}:since", int(redis.get(f"{KEY}:since")) - 180)  # type: ignore[arg-type]
+    breaker.begin(written("still away"))
+    longer = breaker.since()
+    assert begun is not None
+    assert longer is not None
+    assert (begun - longer).total_seconds() == 180
+    assert breaker.end()
+    assert breaker.since() is None
+    redis.set(f"{KEY}:since", "1")
+    breaker.begin(written("away again"))
+    assert breaker.since() is not None
+    assert breaker.since() >= begun  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("foreign", ["x", "9" * 40, ""])
+def test_a_time_that_no_worker_wrote_is_unknown(redis: Redis, foreign: str) -> None:
+    redis.set(f"{KEY}:since", foreign)
+    assert CircuitBreaker(redis).since() is None

@@ -80,14 +80,12 @@ def pending(installation: Installation) -> Iterator[CheckResult]:
         yield ok("pending", WorkFinding.NOTHING_PENDING())
         return
     age = (now - oldest.received_at).total_seconds()
-    state = installation.redis_facts.paused
-    paused = state.reason if state else None
+    facts = installation.redis_facts
+    paused = facts.paused.reason if facts.paused else None
     if paused and paused.code in NOT_SET_UP and installation.well.get("api key"):
         yield failure("pending", WorkFinding.WORKER_SET_UP_OTHERWISE(count=count, because=paused))
         return
-    why = oldest.notice or obstacle(installation.redis_facts)
-    if paused:
-        why = WorkFinding.EVERYTHING_PAUSED(because=paused)
+    why = facts.pause or oldest.notice or obstacle(facts)
     about = {"count": count, "seconds": age, "why": why, "ticket_id": oldest.ticket_id}
     waiting = WorkFinding.EVENTS_PENDING(**about, status=server_error(why))
     if oldest.has_code(Reason.TRIAL_MODE):
