@@ -27,6 +27,7 @@ from tests.support.events import (
     document_event,
     followup,
     followup_event,
+    moment,
     solution_event,
     task,
     task_event,
@@ -124,7 +125,14 @@ class Bridge(RuleBasedStateMachine):
             task_event(
                 at,
                 of_ticket=_ticket(ticket_id, title, status),
-                of_task=task(task_id, content="Fixed", actiontime=actiontime, user=user, state=state),
+                of_task=task(
+                    task_id,
+                    content="Fixed",
+                    actiontime=actiontime,
+                    user=user,
+                    state=state,
+                    created_at=moment(0.75),
+                ),
                 sequence=sequence,
             )
         )
@@ -332,4 +340,5 @@ class Bridge(RuleBasedStateMachine):
 
 
 def _ticket(ticket_id: int, title: str, status: int) -> dict[str, Any]:
-    return ticket(ticket_id, title=title, content="burns", status=status)
+    created_at = moment(0.5 + 60 * status)  # the help desk's time zone changes, too
+    return ticket(ticket_id, title=title, content="burns", status=status, created_at=created_at)
