@@ -140,6 +140,13 @@ class Ticket(TextHolder, Item):
         default=None,
         description="Whether the ticket is in the help desk's bin, if known; a later `false` acts as ticket.restored",
     )
+    is_merged: bool | None = Field(
+        default=None,
+        description=(
+            "Whether the ticket was merged into another one: the issue gets `deleted_status_id`, if that is set, and "
+            "work from before is still sent"
+        ),
+    )
     entity_id: Annotated[int, Field(ge=0, le=LARGEST)] = Field(
         description="Id of the ticket's entity in the help desk"
     )

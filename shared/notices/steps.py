@@ -198,7 +198,7 @@ class What(Code):
     DELETED_STATUS_SET = Message(
         "deleted_status_set",
         "Issue #{issue_id} set to Redmine status {tracker_status_id}",
-        why="the ticket is deleted in GLPI (deleted_status_id)",
+        why="the ticket was deleted or merged in GLPI (deleted_status_id)",
     )
     UPDATE_GIVEN = Message(
         "update_given",

@@ -73,6 +73,7 @@ class TicketPart(Part):
     helpdesk_url: Annotated[str | None, _about("GLPI's URL", "https://glpi.example.org")] = None
     status: Annotated[int, _about("GLPI status number", 2)]
     is_deleted: Annotated[bool | None, _about("Whether it is in GLPI's bin", False)] = None
+    is_merged: Annotated[bool | None, _about("Whether it was merged into another ticket", False)] = None
     entity_id: Annotated[int, _about("GLPI entity", 3)]
     entity_name: Annotated[str | None, _about("Name of the entity", "Acme > North")] = None
     project_id: Annotated[int | None, _about("GLPI project, if the ticket has one", 40)] = None

@@ -17,7 +17,7 @@ from shared.store.journal.ticket_queries import Desired
 from shared.store.tables.ledger import LedgerState
 from tests.support.bridge import STATUS_MAP, Bridge
 from tests.support.events import SUPPORT_ENTITY, deletion, task_event, ticket, ticket_event
-from tests.support.ledger import CLOSED, a_sweep, ours, row, until_settled
+from tests.support.ledger import CLOSED, a_sweep, entries, ours, row, until_settled
 
 REJECTED, IN_PROGRESS, RESOLVED, NOT_THERE = 6, 2, 3, 999
 NEW, SOLVED = 1, 5
@@ -57,7 +57,9 @@ def test_a_deleted_ticket_gives_its_issue_a_status_once_and_a_restored_one_its_o
     before = len(updates(stand_in))
     assert desk.forward(deletion(1, "ticket.deleted")) == ["skipped"]
     assert updates(stand_in)[before:] == [{"status_id": REJECTED}]
-    assert any("set to Redmine status 6 (the ticket is deleted in GLPI" in one for one in desk.steps())
+    assert any(
+        "set to Redmine status 6 (the ticket was deleted or merged in GLPI" in one for one in desk.steps()
+    )
     until_settled(desk)
     assert desk.forward(task_event(2, of_ticket=ticket(status=SOLVED))) != ["failed"]
     assert status(stand_in) == REJECTED
@@ -212,3 +214,37 @@ def test_a_purge_from_the_bin_does_not_overwrite_what_a_person_did_since(
     sent = len(updates(stand_in))
     assert desk.forward(deletion(2, "ticket.deleted")) == ["skipped"]
     assert len(updates(stand_in)) == sent
+
+
+MERGED = ticket(status=SOLVED, is_merged=True)
+
+
+def test_a_merged_ticket_gets_the_status_too_and_what_waits_is_still_logged(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    """GLPI's plugin sends a merged ticket so: it is in the bin, but work that was done before stays valid."""
+    bridge.configure(deleted_status_id=REJECTED)
+    assert bridge.forward(task_event(), ticket_event(1, of_ticket=MERGED)) == ["done", "done"]
+    assert (status(stand_in), len(entries(stand_in))) == (REJECTED, 1)
+    until_settled(bridge)
+    assert [one["status_id"] for one in updates(stand_in)] == [REJECTED]
+
+
+def test_a_restored_ticket_is_not_merged_any_more(desk: Bridge, stand_in: StandIn) -> None:
+    assert desk.forward(ticket_event(1, of_ticket=MERGED)) == ["done"]
+    assert status(stand_in) == REJECTED
+    desk.forward(deletion(2, "ticket.restored"), ticket_event(2.1, of_ticket=ticket(status=SOLVED)))
+    assert status(stand_in) == RESOLVED
+
+
+def test_a_merged_ticket_with_a_status_that_is_not_mapped_ends_its_event_as_done(
+    desk: Bridge, stand_in: StandIn
+) -> None:
+    assert desk.forward(ticket_event(1, of_ticket={**MERGED, "status": 4})) == ["done"]
+    assert status(stand_in) == REJECTED
+
+
+def test_without_the_setting_a_merged_ticket_keeps_its_own_status(desk: Bridge, stand_in: StandIn) -> None:
+    desk.configure(deleted_status_id=None)
+    assert desk.forward(ticket_event(1, of_ticket=MERGED)) == ["done"]
+    assert status(stand_in) == RESOLVED

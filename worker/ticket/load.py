@@ -105,8 +105,8 @@ class Work:
         return [pending for pending in self.events if pending.event.is_update]
 
     def deleted_status_id(self, config: PluginConfig) -> int | None:
-        """Return the tracker status for the issue of the deleted ticket; None if it keeps its status."""
-        return config.deleted_status_id if self.is_deleted else None
+        """Return the tracker status for the issue, if the ticket was deleted or merged, or else None."""
+        return config.deleted_status_id if self.is_deleted or self.ticket.is_merged else None
 
     def status(self, status_map: Mapping[int, int]) -> int:
         """Return the ticket's newest mapped status, or its newest status if none is mapped."""

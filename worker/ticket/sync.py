@@ -409,7 +409,7 @@ class Forwarding:
                 issue_id = work.issue_row.tracker_id
                 await ctx.db.change_if_current(partial(drop, ctx, state, issue_id, Reason.NO_LINK()))
             return
-        is_given = isinstance(issue, Created) and issue.is_status_given
+        is_given = deleted_status_id is None and isinstance(issue, Created) and issue.is_status_given
         if not work.is_issue_linked and not is_given:  # linking the issue may have changed it
             now = await ctx.db.change(lambda tx: tx.statuses.get(ctx.ticket_id))
             state = now or state
@@ -425,7 +425,7 @@ class Forwarding:
         before = [event_id for event_id in older if event_id not in by_newest]
         await events.supersede(before, Reason.NEWER_TICKET_EVENT(event_id=desired))
         await events.supersede(by_newest, Reason.NEWER_TICKET_EVENT(event_id=state.event_id))
-        if unmapped and isinstance(issue, Created):
+        if unmapped and deleted_status_id is None and isinstance(issue, Created):
             not_mapped = Skipped(Reason.STATUS_NOT_MAPPED(status=state.status), follows_from_settings=True)
             await events.end(unmapped, not_mapped)
         else:

@@ -75,7 +75,7 @@ RICH_TICKET: dict[str, Any] = {
     "requester": {"id": 9, "email": "bert@example.test", "name": "Bert Brown"},
     "groups": [{"id": 6, "name": "Second level"}, {"id": 7, "name": "Field"}], "external_id": "ACME-77",
     "time_to_resolve": "2026-11-24T17:00:00+00:00", "entity_name": "Acme", "project_id": 40, "project_name": "Move",
-    "other_project_ids": [41], "is_deleted": False,
+    "other_project_ids": [41], "is_deleted": False, "is_merged": False,
 }  # fmt: skip
 REGION = CustomField(7, "Region", "project", "list", required=True, possible_values=("North", "South"))
 

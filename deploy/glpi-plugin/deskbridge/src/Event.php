@@ -74,10 +74,12 @@ final class Event
     /**
      * @return array<string, mixed>
      */
-    public static function ofTicket(Ticket $ticket): array
+    public static function ofTicket(Ticket $ticket, bool $is_merged = false): array
     {
         $people = new People([self::first($ticket, CommonITILActor::ASSIGN), self::first($ticket, CommonITILActor::REQUESTER)]);
-        return ['event' => 'ticket.updated'] + self::origin() + ['ticket' => self::ticket($ticket, $people)];
+        return ['event' => 'ticket.updated'] + self::origin() + [
+            'ticket' => self::ticket($ticket, $people) + array_filter(['is_merged' => $is_merged]),
+        ];
     }
 
     /**

@@ -137,7 +137,8 @@ final class Watch
      * Record that a ticket was purged or put into the bin.
      *
      * GLPI also puts a ticket into the bin after it has merged it into another one. The work on that ticket stays valid:
-     * the time of the original tasks is logged, that of the copies is not. A deletion event would stop unfinished events.
+     * the time of the original tasks is logged, that of the copies is not. A deletion event would stop unfinished events,
+     * so the ticket is sent once more, as merged.
      * If the tasks were copied, the same applies when a person purges the merged ticket.
      * Unsent events of a ticket in the bin stay, since the ticket can be restored.
      */
@@ -147,7 +148,9 @@ final class Watch
         $is_purge = isset(self::$purging[$id]);
         unset(self::$purging[$id]);
         self::quietly(static function () use ($ticket, $id, $is_purge): void {
-            if (!self::isMerging($ticket) && !TaskCopy::haveSurvived($id)) {
+            if (self::isMerging($ticket)) {
+                self::record($id, static fn (Spool $spool) => self::addTicket($spool, $id, true));
+            } elseif (!TaskCopy::haveSurvived($id)) {
                 self::record($id, static function (Spool $spool) use ($id, $is_purge): void {
                     if ($is_purge) {
                         $spool->forget($id);
@@ -272,11 +275,11 @@ final class Watch
     }
 
     /** Add the ticket as it is stored: the item in memory may lack changes that another request has saved. */
-    private static function addTicket(Spool $spool, int $id): void
+    private static function addTicket(Spool $spool, int $id, bool $is_merged = false): void
     {
         $ticket = new Ticket();
-        if ($ticket->getFromDB($id) && !$ticket->fields['is_deleted']) {
-            $spool->add($id, Event::ofTicket($ticket));
+        if ($ticket->getFromDB($id) && ($is_merged || !$ticket->fields['is_deleted'])) {
+            $spool->add($id, Event::ofTicket($ticket, $is_merged));
         }
     }
 
