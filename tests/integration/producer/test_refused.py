@@ -30,7 +30,8 @@ class Asked:
     """The part of an installation that the check needs."""
 
     def __init__(self, store: Store) -> None:
-        self.store = store
+        with store.transaction() as tx:
+            self.producers = tx.producers.seen()
 
 
 def gzipped() -> bytes:
