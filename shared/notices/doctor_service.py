@@ -90,9 +90,7 @@ class ServiceFinding(Code):
         article="KB-SERVICE-001",
     )
     MIGRATIONS_CURRENT = Message("migrations_current", "revision {revision}", article="KB-SERVICE-002")
-    MIGRATIONS_DUE = Message(
-        "migrations_due", "{problem}", why="run `deskbridge migrate`", article="KB-SERVICE-002"
-    )
+    MIGRATIONS_DUE = Message("migrations_due", "{problem}", article="KB-SERVICE-002")
     REDIS_ANSWERS = Message("redis_answers", "answers", article="KB-SERVICE-003")
     REDIS_UNREACHABLE = Message(
         "redis_unreachable",

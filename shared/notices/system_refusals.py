@@ -165,7 +165,18 @@ class SystemRefusal(Code, article=WRONG_ASKED):
     )
     DATABASE_TOO_NEW = Message(
         "database_too_new",
-        "the database is at revision {found}, and this version only knows {newest}: upgrade deskbridge",
+        (
+            "the database is at revision {found}, and this version only knows {newest}: upgrade deskbridge on "
+            "this machine"
+        ),
+        article="KB-SERVICE-002",
+    )
+    TABLES_INCOMPLETE = Message(
+        "tables_incomplete",
+        (
+            "the database is at revision {revision}, but lacks {parts}. `deskbridge migrate` cannot restore "
+            "them: restore a backup"
+        ),
         article="KB-SERVICE-002",
     )
     TABLE_LOCKED = Message(

@@ -12,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from producer.admin.doctor.checks import Group, QuickCheckMode, check, quick_check
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
+from producer.admin.migrations.upgrading import check_tables
 from shared.diagnosis.redis_facts import RedisFacts
 from shared.diagnosis.redis_health import KEEPS_ALL
 from shared.errors import SettingsError
@@ -50,6 +51,9 @@ def database(installation: Installation) -> Iterator[CheckResult]:
     settings, name = installation.settings, installation.store.database.name
     try:
         schema.require_current(installation.store.database, loaded=settings.is_loaded)
+        hindered = _hindrance(installation)
+        if not hindered:
+            check_tables(installation.store.database)
     except SettingsError as due:
         if installation.store.database.missing_file is not None:
             yield failure("database", ServiceFinding.NO_DATABASE(problem=due.notice))
@@ -61,7 +65,7 @@ def database(installation: Installation) -> Iterator[CheckResult]:
             "database", ServiceFinding.DATABASE_UNREACHABLE(error=_cause(error))
         )
     else:
-        if hindered := _hindrance(installation):
+        if hindered:
             yield hindered
             return
         if "database_url" in settings.model_fields_set:

@@ -16,11 +16,12 @@ from sqlalchemy import text
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import OperationalError
 
+from producer.admin.records.models import TABLES
 from shared.errors import SettingsError
 from shared.notices.system_refusals import SystemRefusal
 from shared.store.journal.installations import note_identity
+from shared.store.tables import schema
 from shared.store.tables.database import Database, is_held_by_others
-from shared.store.tables.schema import revision_of
 
 SCRIPTS = Path(__file__).parent
 """Where the revisions are."""
@@ -30,6 +31,23 @@ LOCK = 0x6465736B6272
 
 LOCK_TIMEOUT_S = 0.5
 """Below PostgreSQL's `deadlock_timeout`, so that in a deadlock the migration gives way, never a worker."""
+MOST_NAMED = 10
+"""How many missing parts of the schema are named."""
+COLUMNS_AND_INDEXES = {
+    "sqlite": """
+        SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'
+        UNION ALL SELECT tbl_name, name FROM sqlite_master WHERE type = 'index'
+    """,
+    "postgresql": """
+        SELECT t.relname, a.attname FROM pg_class t JOIN pg_attribute a ON a.attrelid = t.oid
+        WHERE t.relkind = 'r' AND NOT a.attisdropped AND pg_table_is_visible(t.oid)
+        UNION ALL
+        SELECT t.relname, i.relname FROM pg_index x
+        JOIN pg_class t ON t.oid = x.indrelid JOIN pg_class i ON i.oid = x.indexrelid
+        WHERE pg_table_is_visible(t.oid)
+    """,
+}
+"""SQL for (table, column) and (table, index): one statement, while Alembic's comparison needs hundreds on SQLite."""
 TRIES = 20
 PAUSE_S = 0.5
 
@@ -47,7 +65,8 @@ def upgrade(database: Database, *, tries: int = TRIES) -> tuple[str | None, str]
         The revision before (None for an empty database) and the one now.
 
     Raises:
-        SettingsError: if a table was locked for too long; nothing was changed.
+        SettingsError: if a table was locked for too long, or the database belongs to a newer version; nothing was
+            changed.
     """
     from alembic import command
     from alembic.config import Config
@@ -58,13 +77,36 @@ def upgrade(database: Database, *, tries: int = TRIES) -> tuple[str | None, str]
     config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
 
     def run(connection: Connection) -> tuple[str | None, str]:
-        before = revision_of(connection)
+        before = schema.revision_of(connection)
+        if before is not None and before > schema.HEAD:
+            raise SettingsError(SystemRefusal.DATABASE_TOO_NEW(found=before, newest=schema.HEAD))
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
         note_identity(connection)
-        return before, revision_of(connection) or ""
+        return before, schema.revision_of(connection) or ""
 
     return run_with_lock_timeout(database, run, tries=tries)
+
+
+def check_tables(database: Database) -> None:
+    """Check that an upgraded database has every table, column and index of this version; it may have others, too.
+
+    Raises:
+        SettingsError: if something is missing.
+    """
+    with database.engine.connect() as connection:
+        rows = connection.execute(text(COLUMNS_AND_INDEXES[connection.dialect.name]))
+        there = {(table, part) for table, part in rows}
+    wanted = {
+        (table.name, str(part.name))
+        for table in TABLES.tables.values()
+        for part in (*table.columns, *table.indexes)
+    }
+    tables = {table for table, _ in there}
+    missing = {f"{table}.{part}" if table in tables else table for table, part in wanted - there}
+    if missing:
+        parts = sorted(missing)[:MOST_NAMED]
+        raise SettingsError(SystemRefusal.TABLES_INCOMPLETE(revision=schema.HEAD, parts=parts))
 
 
 def run_with_lock_timeout(database: Database, change: Callable[[Connection], T], *, tries: int = TRIES) -> T:

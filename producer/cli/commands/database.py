@@ -17,12 +17,13 @@ def migrate() -> None:
 
     Safe to run at any time. Each run is a single transaction and does nothing if the tables are current.
     """
-    from producer.admin.migrations.upgrading import upgrade
+    from producer.admin.migrations.upgrading import check_tables, upgrade
     from shared.store.tables.database import Database
 
     database = Database(settings().database_url.get_secret_value())
     try:
         before, now = upgrade(database)
+        check_tables(database)
     finally:
         database.close()
     if before == now:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -10,12 +11,16 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy import text
 
 import producer.admin.migrations as migrations
-from producer.admin.migrations.upgrading import upgrade
+from producer.admin.migrations.upgrading import check_tables, upgrade
 from producer.admin.records.models import TABLES
+from shared.errors import SettingsError
+from shared.notices.system_refusals import SystemRefusal
 from shared.store.tables.database import Database
 from shared.store.tables.schema import HEAD, require_current
+from tests.unit.cli.conftest import Shell
 
 
 def differences(database: Database) -> list[object]:
@@ -40,6 +45,46 @@ def test_migrated_sqlite_has_the_tables_of_the_models(tmp_path: Path) -> None:
     database.close()
 
 
+def change(shell: Shell, *statements: str) -> None:
+    with shell.store.database.engine.begin() as connection:
+        for statement in statements:
+            connection.execute(text(statement))
+
+
+@pytest.mark.parametrize(
+    ("statement", "part"),
+    [
+        ("DROP TABLE task_time_link", "task_time_link"),
+        ("ALTER TABLE journal DROP COLUMN traceparent", "journal.traceparent"),
+        ("DROP INDEX uq_task_time_link_tracker_id", "task_time_link.uq_task_time_link_tracker_id"),
+    ],
+)
+def test_migrate_and_the_doctor_name_what_the_tables_of_this_revision_lack(
+    shell: Shell, statement: str, part: str
+) -> None:
+    change(shell, statement)
+    words = f"at revision {HEAD}, but lacks {part}."
+    assert words in shell.fail("migrate")
+    findings = {one["check"]: one for one in json.loads(shell.type("doctor", "--json").stdout)}
+    assert findings["migrations"]["status"] == "failure"
+    assert words in findings["migrations"]["what"]
+    assert "run `deskbridge migrate`" not in findings["migrations"]["todo"], "it would heal nothing"
+
+
+def test_what_a_newer_version_has_added_is_not_missed(shell: Shell) -> None:
+    change(shell, "CREATE TABLE something_new (id INTEGER)", "ALTER TABLE journal ADD COLUMN added TEXT")
+    assert f"up to date (revision {HEAD})" in shell.do("migrate")
+
+
+def test_the_tables_of_a_newer_version_need_the_newer_version(shell: Shell) -> None:
+    change(shell, "UPDATE alembic_version SET version_num = '9999'")
+    words = "at revision 9999, and this version only knows"
+    assert words in shell.fail("migrate")
+    findings = {one["check"]: one for one in json.loads(shell.type("doctor", "--json").stdout)}
+    assert words in findings["migrations"]["what"]
+    assert "migrate" not in findings["migrations"]["todo"], "it would heal nothing"
+
+
 @pytest.mark.slow
 def test_migrated_postgresql_has_the_tables_of_the_models_also_when_two_migrate_at_once(
     postgres_url: str,
@@ -50,5 +95,13 @@ def test_migrated_postgresql_has_the_tables_of_the_models_also_when_two_migrate_
     assert before == [HEAD, "None"]
     require_current(databases[0])
     assert differences(databases[0]) == []
+    check_tables(databases[0])
+    with databases[0].engine.begin() as connection:
+        connection.execute(text("DROP INDEX uq_task_time_link_tracker_id"))
+        connection.execute(text("DROP TABLE note_link CASCADE"))
+    with pytest.raises(SettingsError) as refused:
+        check_tables(databases[0])
+    missing = ["note_link", "task_time_link.uq_task_time_link_tracker_id"]
+    assert refused.value.notice == SystemRefusal.TABLES_INCOMPLETE(revision=HEAD, parts=missing)
     for database in databases:
         database.close()
