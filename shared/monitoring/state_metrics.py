@@ -140,7 +140,7 @@ class StateMetricsCollector(Collector):
     def _in_the_database(store: Store, seen: GaugeMetricFamily, *, paused: bool) -> list[GaugeMetricFamily]:
         with store.transaction() as tx:
             now, waiting = tx.now(), tx.journal.waiting()
-            good, producers = tx.metadata.last_good_run(), tx.producers.seen()
+            good, producers, mode = tx.metadata.last_good_run(), tx.producers.seen(), tx.recovery.get()
             alive = [one for one in producers if one.seconds <= ALIVE_S]
             for latest in producers[:1]:
                 seen.add_metric(["producer"], latest.seconds)
@@ -164,6 +164,7 @@ class StateMetricsCollector(Collector):
                 _gauge(metrics.STATUSES_NOT_TAKEN, tx.statuses.not_given(0)[0]),
                 _gauge(metrics.DEFAULTS_NOT_USABLE, len(unusable_defaults(tx, tx.configs.get()[0]))),
                 _gauge(metrics.WRONG_AUTHORS, tx.misattributed.count()),
+                _gauge(metrics.RECOVERY_LEFT_ON, age(mode.needed_until if mode else None)),
                 _gauge(metrics.SYNCHRONISED, good.ended_at.timestamp() if good else 0.0),
             ]
 

@@ -205,6 +205,10 @@ PARTS_FAILING = ScrapedGauge(
     "Failed checks in the doctor's last run; absent if it has not run within 15 minutes",
 )
 WRONG_AUTHORS = ScrapedGauge("deskbridge_misattributed", "Issues and time entries with the wrong author")
+RECOVERY_LEFT_ON = ScrapedGauge(
+    "deskbridge_recovery_left_on_seconds",
+    "Time that recovery mode has been on for longer than the backup was old, 0 = off or still needed",
+)
 PAUSED = ScrapedGauge(
     "deskbridge_paused",
     "1 while all calls are paused, by reason; without a pause 0 with an empty code",
@@ -258,6 +262,7 @@ LOOKED_UP = (
     DEFAULTS_NOT_USABLE,
     PARTS_FAILING,
     WRONG_AUTHORS,
+    RECOVERY_LEFT_ON,
     PAUSED,
     SYNCHRONISED,
     QUEUE_LENGTH,

@@ -95,6 +95,7 @@ CASES = {
     "DeskbridgeStatusesNotTaken": gauge("statuses_not_taken", 1),
     "DeskbridgeDefaultsNotUsable": gauge("defaults_not_usable", 1),
     "DeskbridgePartsFailing": gauge("parts_failing", 1),
+    "DeskbridgeRecoveryLeftOn": gauge("recovery_left_on_seconds", 100_000, 80_000),
     "DeskbridgeWrongAuthors": gauge("misattributed", 1),
     "DeskbridgeMetadataOld": Case(
         ("deskbridge_metadata_synchronised_timestamp_seconds|-20000x90",),

@@ -149,6 +149,20 @@ def test_what_needs_a_person_is_counted(bridge: Bridge) -> None:
     assert (of(found, "on_hold"), of(found, "misattributed")) == (0, 0)
 
 
+def test_recovery_mode_is_left_on_once_it_was_on_for_as_long_as_the_backup_was_old(bridge: Bridge) -> None:
+    day = timedelta(days=1)
+    assert of(shown(bridge), "recovery_left_on_seconds") == 0
+    with bridge.store.transaction() as tx:
+        now = tx.now()
+        tx.recovery.begin(now - 2 * day, now - day)
+    assert of(shown(bridge), "recovery_left_on_seconds") == 0
+    with bridge.store.transaction() as tx:
+        mode = tx.recovery.get()
+        assert mode is not None
+        mode.began_at, mode.backup_at = now - 3 * day, now - 4 * day
+    assert of(shown(bridge), "recovery_left_on_seconds") == pytest.approx(2 * 86400, abs=60)
+
+
 def test_heartbeat_and_messages_are_shown(bridge: Bridge) -> None:
     Heartbeats(bridge.redis).mark(WORKER)
     with bridge.store.transaction() as tx:

@@ -91,12 +91,11 @@ def _needed_until(tx: Transaction, mode: RecoveryMode) -> datetime | None:
 
     A comparison with the help desk since then has appended them.
     """
-    backup_at, compared = mode.backup_at or mode.since, tx.reconciliation.get()
+    compared = tx.reconciliation.get()
     if compared and compared.ran_at > mode.began_at and compared.read_until >= mode.began_at:
         return None
-    age = mode.began_at - backup_at
-    needed_until = mode.began_at + age
-    return needed_until if age > RECENT and tx.now() < needed_until else None
+    is_recent = mode.needed_until - mode.began_at <= RECENT
+    return None if is_recent or tx.now() >= mode.needed_until else mode.needed_until
 
 
 def end(store: Store, *, nothing_lost: bool = False) -> Recovering | None:

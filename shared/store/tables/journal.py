@@ -194,6 +194,11 @@ class RecoveryMode(Base):
     began_at: Mapped[datetime]
     backup_at: Mapped[datetime | None]
 
+    @property
+    def needed_until(self) -> datetime:
+        """When the mode has been on for as long as the backup was old."""
+        return self.began_at + (self.began_at - (self.backup_at or self.since))
+
 
 class ProducerSign(Base):
     """A producer's heartbeat, with the deliveries refused since its start: by reason and address, without bodies.
