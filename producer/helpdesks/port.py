@@ -49,11 +49,14 @@ class Intake(Protocol):
             Problem: 429, with the seconds to wait, if the limit is reached.
         """
 
-    async def keep(self, delivery: Delivery | Unreadable, *, within: float | None = None) -> dict[str, Any]:
+    async def keep(
+        self, delivery: Delivery | Unreadable, request: Request, *, within: float | None = None
+    ) -> dict[str, Any]:
         """Commit a delivery to the journal and notify its ticket.
 
         Args:
             delivery: the delivery.
+            request: the request that brought it.
             within: seconds after which to refuse it, even if the journal then still commits it.
 
         Returns:

@@ -165,10 +165,12 @@ class Producer:
         self._spools.note(source, headers.get(HEADER))
         came_with = traceparent.read(headers.get(traceparent.HEADER))
         with tracing.span("POST /events", "server", came_with) as span:
-            return await self._take_in(headers, body, f"secret {source}", span.traceparent or came_with)
+            return await self._take_in(
+                request, headers, body, f"secret {source}", span.traceparent or came_with
+            )
 
     async def _take_in(
-        self, headers: Mapping[str, str], body: str, source: str, trace: str | None
+        self, request: Request, headers: Mapping[str, str], body: str, source: str, trace: str | None
     ) -> JSONResponse:
         webhook_id = headers.get("webhook-id") or _unsigned_id(body)
         async with self._arrays if len(body) > ARRAY_BYTES else nullcontext():
@@ -183,7 +185,7 @@ class Producer:
             accepted = await self._append(delivered)
         if self._sources:
             self._sources.take(source, _weight(len(accepted), len(body)) - 1)
-        return JSONResponse(self._accepted(accepted), 202)
+        return JSONResponse(self._accepted(accepted, request), 202)
 
     async def read(self, request: Request) -> bytes:
         """Read a request's body within its limits (see `producer.helpdesks.port.Intake`)."""
@@ -193,7 +195,9 @@ class Producer:
         """Count a delivery against the limit of its signer (see `producer.helpdesks.port.Intake`)."""
         self._refuse_flood(source, _weight(1, min(size, LARGEST_BODY)))  # most of a larger one is not kept
 
-    async def keep(self, delivery: Delivery | Unreadable, *, within: float | None = None) -> dict[str, Any]:
+    async def keep(
+        self, delivery: Delivery | Unreadable, request: Request, *, within: float | None = None
+    ) -> dict[str, Any]:
         """Commit a help desk's delivery to the journal and notify its ticket (see `producer.helpdesks.port.Intake`)."""
         accepted: list[Accepted] = []
         with tracing.span("webhook", "server") as span:
@@ -206,7 +210,7 @@ class Producer:
                         metrics.UNREADABLE.labels(source=delivery.source).inc()
             except TimeoutError:
                 raise _unwritable("the journal is slow; send it again") from None
-            return self._accepted(accepted)
+            return self._accepted(accepted, request)
 
     def _append_and_notify(self, delivered: Sequence[Delivery]) -> list[Accepted]:
         """Append to the journal; the committing thread also notifies the tickets, in parallel to the responses."""
@@ -237,12 +241,12 @@ class Producer:
                 )
         return accepted
 
-    def _accepted(self, accepted: list[Accepted]) -> dict[str, Any]:
+    def _accepted(self, accepted: list[Accepted], request: Request) -> dict[str, Any]:
         """Count the events, and return the answer for the sender."""
         duplicates = sum(one.duplicate for one in accepted)
         metrics.ACCEPTED.inc(len(accepted) - duplicates)
         metrics.DUPLICATES.inc(duplicates)
-        self._refused.accepted()
+        self._refused.accepted(_client(request))
         return {"accepted": [_answer(one) for one in accepted]}
 
     async def healthz(self) -> dict[str, str]:
@@ -298,11 +302,10 @@ class Producer:
         """Answer a refusal as problem details, and count it."""
         refusal = problem if isinstance(problem, Problem) else Problem(500, "Internal error")
         metrics.REFUSED.labels(status=str(refusal.status)).inc()
-        client = request.client.host if request.client else ""
         was_delivery = refusal.why is not None or _was_delivery(request, refusal.status)
         refusal.why = why = refusal.why or _reason(request, refusal.status)
         if was_delivery:
-            self._refused.note(client, why)
+            self._refused.note(_client(request), why)
             self._sign.write_now()
         log.warning(
             "refused",
@@ -380,6 +383,10 @@ def _unwritable(what_to_do: str) -> Problem:
     headers = {"Retry-After": str(RETRY_AFTER_S)}
     why = Undelivered.JOURNAL_DOWN()
     return Problem(503, "The journal is not writable", what_to_do, why=why, headers=headers)
+
+
+def _client(request: Request) -> str:
+    return request.client.host if request.client else ""
 
 
 def _was_delivery(request: Request, status: int) -> bool:

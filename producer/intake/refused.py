@@ -15,6 +15,23 @@ MOST_ADDRESSES = 10
 NO_ADDRESS = "?"
 
 
+LATELY_S = 86400.0
+"""Seconds for which a sender's refusals are told although other senders have deliveries accepted."""
+
+
+@dataclass(slots=True)
+class Sender:
+    """A sender whose deliveries were refused, and of which none was accepted since.
+
+    Attributes:
+        count: how many were refused.
+        at: when the last one was refused, monotonic.
+    """
+
+    count: int = 0
+    at: float = 0.0
+
+
 @dataclass(slots=True)
 class OfOneReason:
     """The deliveries that were refused for one reason.
@@ -24,14 +41,14 @@ class OfOneReason:
         at: when the last one was refused, monotonic.
         count: how many there are.
         since: how many there are since the last accepted delivery.
-        addresses: the latest senders, the last one at the end, with their counts.
+        senders: the latest senders, by address, the last one at the end; not those that had a delivery accepted since.
     """
 
     why: Notice
     at: float = 0.0
     count: int = 0
     since: int = 0
-    addresses: OrderedDict[str, int] = field(default_factory=OrderedDict)
+    senders: OrderedDict[str, Sender] = field(default_factory=OrderedDict)
 
 
 class Refused:
@@ -49,15 +66,25 @@ class Refused:
             reason.why, reason.at = why, time.monotonic()
             reason.count += 1
             reason.since += 1
-            reason.addresses[address] = reason.addresses.pop(address, 0) + 1
-            if len(reason.addresses) > MOST_ADDRESSES:
-                reason.addresses.popitem(last=False)
+            sender = reason.senders.setdefault(address, Sender())
+            sender.count, sender.at = sender.count + 1, reason.at
+            reason.senders.move_to_end(address)
+            if len(reason.senders) > MOST_ADDRESSES:
+                reason.senders.popitem(last=False)
 
-    def accepted(self) -> None:
-        """Reset the count of deliveries rejected since the last accepted one."""
+    def accepted(self, client: str | None = None) -> None:
+        """Reset the counts of deliveries refused since the last accepted one: of all, and of its sender.
+
+        Args:
+            client: the sender's address; None if it may be any of them.
+        """
         with self._lock:
             for reason in self._reasons.values():
                 reason.since = 0
+                if client is None:
+                    reason.senders.clear()
+                else:
+                    reason.senders.pop(_address(client), None)
 
     def told(self) -> list[dict[str, Any]]:
         """Return the counts as plain JSON, by reason, with the last sender first."""
@@ -70,8 +97,9 @@ class Refused:
                     "seconds": round(now - reason.at, 1),
                     "count": reason.count,
                     "since": reason.since,
+                    "by_sender": sum(one.count for one in reason.senders.values() if now - one.at < LATELY_S),
                     "addresses": [
-                        f"{address} ({count})" for address, count in reversed(reason.addresses.items())
+                        f"{address} ({one.count})" for address, one in reversed(reason.senders.items())
                     ],
                 }
                 for code, reason in self._reasons.items()

@@ -27,12 +27,12 @@ class HelpdeskFinding(Code):
         "deliveries_refused",
         Plural(
             (
-                "the producer on {host} rejected {count} delivery since {since}[ ({after} since it accepted "
-                "one)], {minutes:.0f} min ago, from {addresses}: {why}"
+                "the producer on {host} rejected {count} delivery since {since}[ ({after} since "
+                "the last accepted one of its sender)], {minutes:.0f} min ago, from {addresses}: {why}"
             ),
             (
-                "the producer on {host} rejected {count} deliveries since {since}[ ({after} since it accepted "
-                "one)], the last {minutes:.0f} min ago, from {addresses}: {why}"
+                "the producer on {host} rejected {count} deliveries since {since}[ ({after} since "
+                "the last accepted one of their senders)], the last {minutes:.0f} min ago, from {addresses}: {why}"
             ),
         ),
         article="KB-HELPDESK-005",

@@ -48,7 +48,7 @@ def _quiet_s(installation: Installation) -> float:
 
 @check(Group.HELPDESK, {"refused": "KB-HELPDESK-005"}, glance=QuickCheckMode.ALWAYS)
 def refused(installation: Installation) -> Iterator[CheckResult]:
-    """Check that the producers have refused nothing since they last accepted a delivery."""
+    """Check that the producers have refused nothing since they last accepted a delivery of the same sender."""
     producers = installation.producers
     found = [one for producer in producers for one in _refused_by(producer)]
     yield from found
@@ -62,7 +62,7 @@ def _refused_by(producer: Producer) -> Iterator[CheckResult]:
             seconds = producer.seconds + float(one["seconds"])
             what = {
                 "count": int(one["count"]),
-                "after": int(one["since"]),
+                "after": max(int(one["since"]), int(one.get("by_sender", 0))),
                 "addresses": [str(address) for address in one["addresses"]][:MOST_NAMED],
                 "why": Notice(str(one["code"]), from_json(one["params"])),
             }

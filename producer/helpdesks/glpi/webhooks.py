@@ -77,7 +77,7 @@ def webhooks(secrets: Sequence[SecretStr], intake: Intake) -> APIRouter:
             delivery = read_or_park(item, body, delivery_id)
         if delivery is None:
             return JSONResponse({"accepted": []}, 202)
-        return JSONResponse(await intake.keep(delivery, within=ANSWER_WITHIN_S), 202)
+        return JSONResponse(await intake.keep(delivery, request, within=ANSWER_WITHIN_S), 202)
 
     return router
 

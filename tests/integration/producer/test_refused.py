@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from requests.adapters import HTTPAdapter
 
 from producer.admin.doctor.finding import CheckResult, Status
 from producer.admin.doctor.helpdesk import queue, refused
@@ -110,6 +111,42 @@ def test_what_was_refused_since_the_last_accepted_event_is_told_apart(run: Run) 
         assert time.monotonic() < until
         time.sleep(0.1)
     assert (found["count"], found["after"]) == (2, 1)
+
+
+class AnotherMachine(HTTPAdapter):
+    """Sends from an address of its own."""
+
+    def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
+        """Bind the connections to that address."""
+        super().init_poolmanager(*arguments, source_address=("127.0.0.2", 0), **options)
+
+
+def test_a_sender_with_an_old_secret_is_named_beside_a_good_one_until_one_of_its_own_is_accepted(
+    run: Run,
+) -> None:
+    producer = run()
+    own, another = producer.http.get_adapter(producer.base_url), AnotherMachine()
+    producer.http.mount(producer.base_url, another)
+    producer.send(task_event(), with_secret=OTHER)
+    producer.http.mount(producer.base_url, own)
+    producer.send(task_event(1))
+    found = soon(producer, "secret_unknown")
+    assert (found["addresses"], found["after"]) == (["127.0.0.2 (1)"], 1)
+    producer.http.mount(producer.base_url, another)
+    producer.send(task_event(2))
+    until = time.monotonic() + 60
+    while told(producer.store)[0].status is not Status.OK:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+def test_a_sender_is_named_for_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, now = Refused(), time.monotonic()
+    kept.note("10.0.0.7", Undelivered.SECRET_UNKNOWN(setting="X"))
+    kept.accepted("10.0.0.8")
+    assert (kept.told()[0]["since"], kept.told()[0]["by_sender"]) == (0, 1)
+    monkeypatch.setattr(time, "monotonic", lambda: now + 2 * 86400)
+    assert (kept.told()[0]["since"], kept.told()[0]["by_sender"]) == (0, 0)
 
 
 def test_who_only_looks_is_no_refused_delivery(run: Run) -> None:
