@@ -132,6 +132,11 @@ class TicketTrace:
         return self.hindered_by if is_silent(row) else row.notice
 
     @property
+    def unmapped_hours(self) -> float:
+        """Hours of finished tasks that are not sent because neither the ticket's project nor its entity is mapped."""
+        return sum(task.hours for task in self.ticket_tasks if task.code == Reason.NO_LINK)
+
+    @property
     def refused_status(self) -> Notice | None:
         """Why the tracker refused the newest status, or None if it did not."""
         why = self.state.status_notice if self.state and not self.state.status_due else None
