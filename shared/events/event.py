@@ -61,6 +61,7 @@ NOTE_EVENTS = tuple(one for one in ADDITION_EVENTS if not one.startswith("docume
 Fact = Literal[
     "ticket.project_id",
     "ticket.other_project_ids",
+    "ticket.requester",
     "ticket.technician",
     "ticket.technician.email",
     "task.user.email",

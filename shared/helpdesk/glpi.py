@@ -32,6 +32,7 @@ from shared.helpdesk.lookup import (
     HelpdeskRefused,
     HelpdeskUnreachable,
     NoteState,
+    Role,
     with_emails,
 )
 from shared.notices.faults import HelpdeskFault
@@ -50,6 +51,7 @@ LARGEST_ERROR = 16 * 1024
 PAGE_SIZE = 100
 TICKETS = "/v2/Assistance/Ticket"
 DOCUMENTS = "/v2/Management/Document"
+ROLES: dict[Role, str] = {"technician": "assigned", "requester": "requester"}
 MISSING = "ERROR_ITEM_NOT_FOUND"
 ANY_TYPE = "application/octet-stream"
 PAGES = ("text/html", "application/xhtml+xml", "application/json")
@@ -129,17 +131,17 @@ class GlpiLookup:
 
         return list(self._remembered(("user", helpdesk_user_id), ask))
 
-    def technician_of(self, ticket_id: int) -> int | None:
-        """Return the id of the first user to whom a ticket is assigned, or None."""
+    def person_of(self, ticket_id: int, role: Role) -> int | None:
+        """Return the id of a ticket's first technician or first requester, or None."""
 
-        def ask() -> int | None:
+        def ask() -> dict[str, int | None]:
             path = f"{TICKETS}/{ticket_id}"
             ticket = self._get(path, missing={})
             with _reading(path):
-                return _technician(ticket)
+                return {role: _first(ticket, role) for role in ROLES}
 
-        technician: int | None = self._remembered(("technician", ticket_id), ask)
-        return technician
+        people: dict[str, int | None] = self._remembered(("people", ticket_id), ask)
+        return people[role]
 
     def changed_since(self, moment: datetime) -> Iterator[Changed]:
         """Yield every ticket that has changed since a moment, each followed by its ticket tasks."""
@@ -276,7 +278,7 @@ class GlpiLookup:
         return DocumentRefused(problem)
 
     def _ticket(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        technician = _technician(row)
+        technician = _first(row, "technician")
         return {
             "id": row["id"],
             "title": row.get("name") or "",
@@ -469,9 +471,10 @@ def _rights(session: Mapping[str, Any]) -> int:
         return 0
 
 
-def _technician(ticket: Mapping[str, Any]) -> int | None:
-    assigned = (one.get("id") for one in ticket.get("team") or [] if one.get("role") == "assigned")
-    return next((one for one in assigned if is_id(one)), None)
+def _first(ticket: Mapping[str, Any], role: Role) -> int | None:
+    """Return the id of the first user with a role in a ticket, or None."""
+    members = (member.get("id") for member in ticket.get("team") or [] if member.get("role") == ROLES[role])
+    return next((member for member in members if is_id(member)), None)
 
 
 def _changed(

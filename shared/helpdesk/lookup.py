@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Literal, Protocol
 
 from shared.errors import BridgeError
 from shared.events.snapshots import Document
 from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
 from shared.notices.refusals import Refusal
+
+Role = Literal["technician", "requester"]
+"""The role of a person in a ticket."""
 
 
 class HelpdeskUnreachable(BridgeError):
@@ -97,8 +100,8 @@ class HelpdeskLookup(Protocol):
             HelpdeskUnreachable: if it gave no usable answer.
         """
 
-    def technician_of(self, ticket_id: int) -> int | None:
-        """Return the id of the first user to whom a ticket is assigned, or None.
+    def person_of(self, ticket_id: int, role: Role) -> int | None:
+        """Return the id of a ticket's first technician or first requester, or None.
 
         Raises:
             HelpdeskUnreachable: if it gave no usable answer.

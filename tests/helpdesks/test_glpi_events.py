@@ -13,6 +13,8 @@ from shared.notices.invalid import Invalid
 from tests.helpdesks.recorded_requests import Recorded, recorded
 
 ITEM = json.loads(recorded("task-new").body)["item"]
+OF_THE_TICKET = ["ticket.project_id", "ticket.requester", "ticket.technician"]
+"""What GLPI leaves out of the ticket of each task and note."""
 ITEMS = {
     "task-new": Item.TICKET_TASK,
     "task-update-done": Item.TICKET_TASK,
@@ -163,7 +165,7 @@ def test_a_follow_up_of_a_stranger_s_mail_names_nobody() -> None:
     for nobody in (None, {"id": 0}):
         event = event_of("followup-new", recorded("followup-new").changed(user=nobody))
         assert event["followup"]["user"] is None
-        assert event["incomplete"] == ["ticket.project_id", "ticket.technician"]
+        assert event["incomplete"] == OF_THE_TICKET
 
 
 def test_a_solution_without_its_dates_happened_when_its_ticket_changed() -> None:
@@ -209,12 +211,12 @@ def test_a_ticket_s_technician_is_who_it_is_assigned_to() -> None:
 
 
 def test_an_event_says_what_glpi_does_not_send() -> None:
-    of_task = ["ticket.project_id", "ticket.technician", "task.user.email"]
+    of_task = [*OF_THE_TICKET, "task.user.email"]
     assert event_of("task-new")["incomplete"] == [*of_task, "task.technician.email"]
     assert event_of("task-new", recorded("task-new").changed(user_tech=None))["incomplete"] == of_task
     assert event_of("ticket-new")["incomplete"] == ["ticket.project_id", "ticket.technician.email"]
     for name, user in (("followup-new", "followup.user.email"), ("solution-new", "solution.user.email")):
-        assert event_of(name)["incomplete"] == ["ticket.project_id", "ticket.technician", user]
+        assert event_of(name)["incomplete"] == [*OF_THE_TICKET, user]
     unassigned = recorded("ticket-new").changed(team=[])
     assert event_of("ticket-new", unassigned)["incomplete"] == ["ticket.project_id"]
 

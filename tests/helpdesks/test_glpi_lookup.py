@@ -66,9 +66,17 @@ def test_a_user_without_an_address_or_who_is_gone_has_none(lookup: GlpiLookup) -
 
 
 def test_a_ticket_s_technician_is_who_it_is_assigned_to(lookup: GlpiLookup) -> None:
-    assert lookup.technician_of(1) == 7
-    assert lookup.technician_of(2) is None
-    assert lookup.technician_of(99) is None
+    assert lookup.person_of(1, "technician") == 7
+    assert lookup.person_of(2, "technician") is None
+    assert lookup.person_of(99, "technician") is None
+
+
+def test_a_ticket_s_requester_is_read_together_with_its_technician(lookup: GlpiLookup, api: GlpiApi) -> None:
+    assert lookup.person_of(1, "technician") == 7
+    calls = len(api.calls)
+    assert lookup.person_of(1, "requester") == 8
+    assert lookup.person_of(99, "requester") is None
+    assert len(api.calls) == calls + 1
 
 
 def test_an_answer_is_used_again_until_it_is_too_old(lookup: GlpiLookup, api: GlpiApi, clock: Clock) -> None:
@@ -200,7 +208,7 @@ def asked_of_each(lookup: GlpiLookup) -> None:
     for ask in (
         lookup.now,
         lambda: lookup.emails_of(7),
-        lambda: lookup.technician_of(1),
+        lambda: lookup.person_of(1, "technician"),
         lambda: [parse_event(one.event) for one in lookup.changed_since(datetime(2026, 11, 21, tzinfo=UTC))],
     ):
         with suppress(HelpdeskUnreachable):
@@ -242,7 +250,10 @@ def test_addresses_that_are_none_are_told_from_none_at_all(
     monkeypatch.setattr(
         api, "_read", lambda path, _: (200, {"emails": odd} if "User" in path else {"team": odd})
     )
-    asks: list[Callable[[], object]] = [lambda: lookup.emails_of(7), lambda: lookup.technician_of(1)]
+    asks: list[Callable[[], object]] = [
+        lambda: lookup.emails_of(7),
+        lambda: lookup.person_of(1, "technician"),
+    ]
     for ask in asks:
         with suppress(HelpdeskUnreachable):
             assert not ask()

@@ -285,3 +285,37 @@ def test_the_helpdesk_says_who_wrote_a_note(
     )
     assert asking.forward(event | {"incomplete": ["ticket.project_id", f"{kind}.user.email"]}) == ["done"]
     assert [who for who, _, _ in notes_of(stand_in)] == ["bob"]
+
+
+OF_THE_TICKET = ["ticket.project_id", "ticket.requester", "ticket.technician"]
+
+
+def note_of(user_id: int) -> dict[str, Any]:
+    """Return a follow-up of a user without an account in Redmine, as GLPI's webhook reports it."""
+    of_user = followup(user={"id": user_id, "email": None, "name": "Sam Stranger"})
+    return followup_event(2, of_followup=of_user) | {"incomplete": [*OF_THE_TICKET, "followup.user.email"]}
+
+
+def requesters(bridge: Bridge) -> set[int]:
+    with bridge.store.transaction() as tx:
+        return tx.people.requesters()
+
+
+def test_the_helpdesk_says_who_is_a_requester_and_so_needs_no_account(asking: Bridge, api: GlpiApi) -> None:
+    """GLPI's webhooks of tasks and notes do not name the requester."""
+    asking.configure(sync_followups="all")
+    del api.users[BOB]
+    api.notes[4711, "Followup"] = [{"id": 77}]
+    of_alice = done_task(user=ALICE) | {"incomplete": [*OF_THE_TICKET, "task.user.email"]}
+    assert asking.forward(of_alice) == ["done"]
+    assert asking.forward(note_of(BOB)) == ["done"]
+    assert requesters(asking) == {BOB}
+
+
+def test_without_the_helpdesk_s_api_the_ticket_s_own_webhook_names_the_requester(bridge: Bridge) -> None:
+    bridge.configure(sync_followups="all")
+    stranger = {"id": 99, "email": None}
+    bridge.forward(ticket_event(of_ticket=ticket(requester=stranger)))
+    bridge.forward(done_task(1) | {"incomplete": [*OF_THE_TICKET, "task.user.email"]})
+    assert bridge.forward(note_of(99)) == ["done"]
+    assert requesters(bridge) == {99}

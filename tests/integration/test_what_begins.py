@@ -132,8 +132,8 @@ def a_rate_limit(desk: Bridge, _stand_in: StandIn, asked: list[Said]) -> Bridge:
 
 def a_helpdesk_that_is_asked(desk: Bridge, _stand_in: StandIn, asked: list[Said]) -> Bridge:
     class Lookup:
-        def technician_of(self, _ticket_id: int) -> int | None:
-            asked.append(("HELPDESK", "technician"))
+        def person_of(self, _ticket_id: int, role: str) -> int | None:
+            asked.append(("HELPDESK", role))
             return None
 
         def emails_of(self, _user_id: int) -> list[str]:

@@ -135,8 +135,11 @@ def _answers(lookup: HelpdeskLookup, event: Event) -> dict[str, Any]:
     """Return the missing facts that the help desk can provide; the value None means no person, or no address."""
     facts: dict[str, Any] = {}
     if "ticket.technician" in event.incomplete:
-        found = lookup.technician_of(event.ticket.id)
-        facts["ticket.technician"] = with_emails(found, lookup.emails_of(found)) if found else None
+        technician = lookup.person_of(event.ticket.id, "technician")
+        facts["ticket.technician"] = technician and with_emails(technician, lookup.emails_of(technician))
+    if "ticket.requester" in event.incomplete:
+        requester = lookup.person_of(event.ticket.id, "requester")
+        facts["ticket.requester"] = requester and with_emails(requester, [])
     for fact, person in _without_email(event):
         addressed = with_emails(person.id, lookup.emails_of(person.id))
         facts[fact] = addressed["email"]
@@ -162,6 +165,7 @@ def _known_here(tx: Transaction, event: Event, newest: Ticket | None) -> dict[st
     known: dict[str, Any] = {
         "ticket.project_id": newest and newest.project_id,
         "ticket.other_project_ids": newest and newest.other_project_ids,
+        "ticket.requester": newest and newest.requester and newest.requester.model_dump(),
         "ticket.technician": before and {"id": before.id, "email": address, "name": before.name},
         **{fact: tx.people.email_of(person.id) for fact, person in _without_email(event)},
     }

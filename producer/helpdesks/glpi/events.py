@@ -260,7 +260,7 @@ _READERS: dict[Item, Callable[[Any, str], Delivery | None]] = {
 def _lacking(name: str, part: dict[str, Any]) -> list[str]:
     """Return the fields that GLPI leaves out of a delivery about a part of a ticket."""
     people = [f"{name}.{role}.email" for role in ("user", "technician") if part.get(role)]
-    return ["ticket.project_id", "ticket.technician", *people]
+    return ["ticket.project_id", "ticket.requester", "ticket.technician", *people]
 
 
 def _user(user: _Called | None) -> dict[str, Any] | None:
