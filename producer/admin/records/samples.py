@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, or_, select, union, union_all
+from sqlalchemy import ColumnElement, delete, func, select, union, union_all
 from sqlalchemy.orm import Session
 
 from shared.events.snapshots import HelpdeskUser
@@ -57,20 +57,21 @@ class Samples:
             self._session.execute(delete(model).where(where))
 
     def person(self, email: str) -> HelpdeskUser | None:
-        """Return the help desk user whom events name with an e-mail, or who is matched with its tracker user.
+        """Return the help desk user with an e-mail in events, or with its tracker user by a mapping or a match.
 
         A sample acts as that user, because deskbridge does not match a second user with the same tracker user.
         """
         owner = select(TrackerUser.tracker_user_id).where(TrackerUser.mail_key == mail_key(email))
-        matched = union(
+        ids = union(
+            select(HelpdeskPerson.helpdesk_user_id).where(func.lower(HelpdeskPerson.email) == email.lower()),
             *(
                 select(one.helpdesk_user_id).where(one.tracker_user_id.in_(owner))
                 for one in (UserMap, UserPin)
-            )
-        )
-        columns = (HelpdeskPerson.helpdesk_user_id, HelpdeskPerson.email)
-        is_theirs = or_(func.lower(HelpdeskPerson.email) == email.lower(), columns[0].in_(matched))
-        row = self._session.execute(
-            select(*columns).where(is_theirs, columns[0] <= LARGEST - SAMPLES).order_by(columns[0]).limit(1)
-        ).first()
-        return HelpdeskUser(id=row.helpdesk_user_id, email=row.email or email) if row else None
+            ),
+        ).subquery()
+        column = ids.c.helpdesk_user_id
+        lowest = self._session.scalar(select(func.min(column)).where(column <= LARGEST - SAMPLES))
+        if lowest is None:
+            return None
+        row = self._session.get(HelpdeskPerson, lowest)
+        return HelpdeskUser(id=lowest, email=(row and row.email) or email)
