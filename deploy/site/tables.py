@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, get_args
+from typing import Any, TypeGuard, get_args
 
 import yaml
 from pydantic import BaseModel, SecretStr
@@ -121,17 +121,29 @@ def _event(model: type[BaseModel], before: str) -> Iterator[tuple[str, str, str,
         if name in OURS_ALONE:
             continue
         parts = get_args(field.annotation) or (field.annotation,)
-        inner = next((one for one in parts if isinstance(one, type) and issubclass(one, BaseModel)), None)
-        kind = "object" if inner else _kind(field.annotation)
+        inner = next((one for one in parts if _is_model(one)), None)
+        of_list = next((one for part in parts for one in get_args(part) if _is_model(one)), None)
+        kind = "object" if inner else "list of objects" if of_list else _kind(field.annotation)
         needed = "required" if field.is_required() else ""
         yield code(before + name), kind, needed, prose(field.description)
         if inner:
             yield from _event(inner, f"{before}{name}.")
+        if of_list:
+            yield from _event(of_list, f"{before}{name}[].")
+
+
+def _is_model(part: object) -> TypeGuard[type[BaseModel]]:
+    return isinstance(part, type) and issubclass(part, BaseModel)
 
 
 def _kind(annotation: object) -> str:
     described = str(annotation)
-    kinds = {"list": "list of integers", "bool": "true or false", "int": "integer"}
+    kinds = {
+        "list[str]": "list of texts",
+        "list": "list of integers",
+        "bool": "true or false",
+        "int": "integer",
+    }
     return next((kind for name, kind in kinds.items() if name in described), "text")
 
 

@@ -57,6 +57,8 @@ def test_every_field_says_what_it_means_since_the_reference_is_made_of_it(model:
         ),
         ("decisions", "- [1. A queue message"),
         ("event", "| `ticket.technician.email` | text |  | "),
+        ("event", "| `ticket.technician.emails` | list of texts |  | "),
+        ("event", "| `ticket.groups` | list of objects |  | "),
         ("event", "| `occurred_at` | text | required | "),
         ("operations", "| `project.create` | `project` | the project form |"),
         ("filters", "| `truncate: length [mark]` | "),
