@@ -349,6 +349,14 @@ class Refusal(Code, article=WRONG_ASKED):
         ),
         article="KB-WORK-004",
     )
+    RECOVERY_NEVER_BEGUN = Message(
+        "recovery_never_begun",
+        (
+            "recovery mode is off, but nothing is sent: {problem}. Run `deskbridge restore begin`; if the database was "
+            "only moved and lacks nothing, add --nothing-lost to this command"
+        ),
+        article="KB-WORK-010",
+    )
 
     # events that are sent, and samples
     EVENT_NOT_VALID = Message("event_not_valid", "{faults:; }", article="KB-HELPDESK-005")

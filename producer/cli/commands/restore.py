@@ -75,9 +75,17 @@ def end(
     stay on for as long as the backup was old. deskbridge then creates without looking in Redmine first.
     """
     from producer.admin.backfill import recovery
+    from producer.admin.doctor.work import doubt_of_database
+    from shared.errors import SettingsError
+    from shared.notices.refusals import Refusal
 
     with open_services() as services:
         found = recovery.end(services.store, nothing_lost=nothing_lost)
+        if found is None and not nothing_lost:
+            days = services.settings.retention_days
+            doubt = doubt_of_database(services.store, services.redis, days)
+            if doubt:
+                raise SettingsError(Refusal.RECOVERY_NEVER_BEGUN(problem=doubt))
         if nothing_lost:
             recovery.forget_newest(services.redis)
     if as_json:

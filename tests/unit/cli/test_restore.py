@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from redis import Redis
 
@@ -9,6 +11,7 @@ from shared.process.itself import Process
 from shared.redis import locks as module
 from shared.redis.heartbeat import WORKER, Heartbeats
 from shared.redis.locks import Locks
+from shared.store.journal.installations import installation_id
 from shared.values.newest_event import NewestEvent
 from tests.support.events import task_event
 from tests.unit.cli.conftest import Shell
@@ -55,3 +58,15 @@ def test_both_make_redis_forget_what_the_lost_database_had(shell: Shell, redis: 
 def test_without_recovery_mode_nothing_lost_confirms_the_database(shell: Shell) -> None:
     assert "This database counts as complete." in shell.do("restore", "end", "--nothing-lost")
     assert shell.do("restore", "end") == "Recovery mode was already off.\n"
+
+
+def test_to_end_what_was_never_begun_on_a_restored_database_says_that_nothing_is_sent(
+    shell: Shell, redis: Redis
+) -> None:
+    installation_id(shell.store.database)
+    with Locks(redis, 60, remembers_days=90).hold("ticket:1") as held:
+        held.newest = NewestEvent.of(0, 7, datetime.now(UTC))
+    told = shell.fail("restore", "end")
+    assert "it was restored from a backup" in told
+    assert "deskbridge restore begin" in told
+    assert "This database counts as complete." in shell.do("restore", "end", "--nothing-lost")
