@@ -287,13 +287,6 @@ class What(Code):
         why="it needs your decision: run `deskbridge hold list`",
         article="KB-WORK-002",
     )
-    HELPDESK_ID_REUSED = Message(
-        "helpdesk_has_another",
-        "Nothing was sent: GLPI has another {kind:word} {key}, created {created_at}; #{tracker_id} belongs to the one "
-        "created {before}",
-        why="it needs your decision: run `deskbridge hold list`",
-        article="KB-HELPDESK-009",
-    )
 
     # after a restore
     NOT_THERE_YET = Message(

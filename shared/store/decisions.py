@@ -249,17 +249,11 @@ class Decisions:
         Returns:
             The reason.
         """
+        times = {"created_at": str(created), "before": str(row.item_created_at)}
         tracker_id = row.tracker_id or 0
-        about: dict[str, object] = {
-            "kind": self.kind,
-            "key": row.key,
-            "tracker_id": tracker_id,
-            "created_at": created.isoformat(),
-            "before": row.item_created_at and row.item_created_at.isoformat(),
-        }
-        reason = Reason.HELPDESK_ID_REUSED(**about)
+        reason = Reason.HELPDESK_ID_REUSED(kind=self.kind, key=row.key, tracker_id=tracker_id, **times)
         if self.tx.ledger(self.kind).reused(row.key, tracker_id, created, reason):
-            self._note(row, What.HELPDESK_ID_REUSED(**about))
+            self._note(row, What.NOTE_FOR_PERSON(kind=self.kind, because=reason))
         return reason
 
     def adopt_by_person(

@@ -393,13 +393,13 @@ def _works(
 def _of_this_ticket(tx: Transaction, read: _Read, ticket: Ticket) -> _Read:
     """Fail the events of an earlier ticket with this number, which a restored help desk gave to another one since."""
     others = {
-        row.id: one.event.ticket.created_at
+        row.id: one.event.ticket.created
         for row, one in read.pairs
         if not one.event.is_update and is_another_item(one.event.ticket.created, ticket.created)
     }
     for event_id, before in others.items():
-        about = {"ticket_id": ticket.id, "before": before, "created_at": ticket.created_at}
-        tx.journal.end([event_id], EventState.FAILED, Reason.OF_EARLIER_TICKET(**about))
+        times = {"created_at": str(ticket.created), "before": str(before)}
+        tx.journal.end([event_id], EventState.FAILED, Reason.OF_EARLIER_TICKET(ticket_id=ticket.id, **times))
     rows = [row for row in read.rows if row.id not in others]
     return replace(read, rows=rows, events=[one for one in read.events if one.id not in others])
 

@@ -31,7 +31,6 @@ BAD = (
     What.DOUBT_HELD,
     What.ISSUE_WENT_AWAY,
     What.ISSUE_REPLACED,
-    What.HELPDESK_ID_REUSED,
 )
 STOPPED = (EventState.FAILED, EventState.ON_HOLD)
 FEWEST_FOLDED = 2

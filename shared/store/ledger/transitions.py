@@ -230,7 +230,7 @@ ROWS = (
     Transition(
         LedgerEvent.HELPDESK_ID_REUSED, (LINKED,), ON_HOLD, OF_OBJECT,
         "The help desk gave the id to another item, as after a restore, so that a person decides.",
-        notices=(What.HELPDESK_ID_REUSED,),
+        notices=(What.NOTE_FOR_PERSON,),
     ),
     Transition(
         LedgerEvent.PERSON_ADOPTS, FOR_A_PERSON, LINKED, NO_GUARD,
