@@ -102,10 +102,11 @@ class Tracker:
 
     Args:
         url: its address.
+        key: its administrator's API key.
     """
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    def __init__(self, url: str, key: str) -> None:
+        self._url, self._headers = url, {"X-Redmine-API-Key": key}
 
     def state(self) -> dict[str, list[dict[str, Any]]]:
         """Return all its data."""
@@ -127,7 +128,7 @@ class Tracker:
 
     def _control(self, method: str, path: str, wanted: object = None) -> Any:
         body = None if wanted is None else json.dumps(wanted)
-        status, answer = exchange(self._url, method, f"/_control{path}", body)
+        status, answer = exchange(self._url, method, f"/_control{path}", body, self._headers)
         if status != 200:
             raise EmbeddedError(f"the mock Redmine answered {status} to {method} {path}: {answer}")
         return answer

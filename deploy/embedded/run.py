@@ -57,9 +57,8 @@ def run(workplace: Workplace, screen: Screen, *, once: bool) -> bool:
             stack.start_workers()
             screen.started()
             delivered = forwarding.run()
-        outcomes = Judge(samples, stack.administration, Tracker(stack.tracker_url).state()).outcomes(
-            delivered
-        )
+        tracker = Tracker(stack.tracker_url, workplace.tracker_key())
+        outcomes = Judge(samples, stack.administration, tracker.state()).outcomes(delivered)
         again = all(one is not None and one.event_id in known for one in delivered)
         screen.table(outcomes, workplace.directory, again=again)
         if not once:
@@ -75,7 +74,7 @@ def _forwarding(stack: Stack, samples: Samples, screen: Screen) -> Forwarding:
             stack.workplace.webhook_secret(),
             Glpi(stack.workplace.glpi_secret(), stack.workplace.glpi_stamp()),
         ),
-        Tracker(stack.tracker_url),
+        Tracker(stack.tracker_url, stack.workplace.tracker_key()),
         stack.administration,
         stack.check,
         screen.forwarding,
@@ -98,15 +97,15 @@ def _stay_up(stack: Stack, screen: Screen) -> None:
 
 
 def _show_where(stack: Stack, screen: Screen) -> None:
-    env_file = stack.workplace.env_file
+    directory, env_file = stack.workplace.directory, stack.workplace.env_file
     command = ROOT / ".venv" / "bin" / "deskbridge"
     addresses = {
         "Producer": f"{stack.producer_url}/events",
         "Console": f"{stack.console_url}/console",
         "  signs you in once": f"{stack.console_url}/console/sign-in?code={stack.administration.sign_in_code(ACCOUNT)}",
-        "API": f"{stack.console_url}/api/openapi.json (the token: {stack.workplace.directory}/console-token)",
-        "Mock Redmine": f"{stack.tracker_url} (what it holds: /_control/state)",
-        "Data, logs, secrets": str(stack.workplace.directory),
+        "API": f"{stack.console_url}/api/openapi.json (the token: {directory}/console-token)",
+        "Mock Redmine": f"{stack.tracker_url} (what it holds: /_control/state?key=…, the key: {directory}/redmine-key)",
+        "Data, logs, secrets": str(directory),
     }
     commands = [f". {env_file}", f"{command} event list", f"{command} ticket history 4711"]
     screen.where(addresses, commands)

@@ -16,7 +16,6 @@ from deploy.embedded.processes import Child, ProcessGroup
 from deploy.embedded.redis import RedisServer
 from deploy.embedded.workplace import ROOT, Workplace
 from deploy.sandbox.samples import Installation
-from deploy.sandbox.tracker.seed import DEFAULT_KEY
 
 CONCURRENCY = 32
 SAID_BY = ("PATH", "TMPDIR", "TZ", "SYSTEMROOT")
@@ -89,7 +88,7 @@ class Stack:
         producer = self._start("producer", _command("producer", "--port", str(self._ports["producer"])))
         tracker.wait_ready(lambda: _answers(self._ports["tracker"], "/_control"))
         self._report("configuration")
-        self.administration.set_up(self.tracker_url, DEFAULT_KEY, installation)
+        self.administration.set_up(self.tracker_url, self.workplace.tracker_key(), installation)
         producer.wait_ready(lambda: _answers(self._ports["producer"], "/readyz"))
         self.workplace.write_env_file(self._environment)
 
@@ -151,9 +150,14 @@ class Stack:
         return env | {variable: self._environment[variable] for variable in needed}
 
     def _tracker_command(self) -> list[str]:
-        state = self.workplace.directory / "tracker.json"
-        port = str(self._ports["tracker"])
-        return [sys.executable, "-m", "deploy.sandbox.tracker", "--port", port, "--state", str(state)]
+        self.workplace.tracker_key()
+        options = {
+            "--port": str(self._ports["tracker"]),
+            "--state": str(self.workplace.directory / "tracker.json"),
+            "--key-file": str(self.workplace.directory / "redmine-key"),
+        }
+        command = [sys.executable, "-m", "deploy.sandbox.tracker"]
+        return command + [part for option in options.items() for part in option]
 
 
 def _command(*arguments: str) -> list[str]:

@@ -123,6 +123,10 @@ class Workplace:
         """Return the password of Redis; it is created at the first start."""
         return self._secret("redis-password", lambda: secrets.token_urlsafe(32))
 
+    def tracker_key(self) -> str:
+        """Return the API key of the mock Redmine's administrator; it is created at the first start."""
+        return self._secret("redmine-key", lambda: secrets.token_hex(20))
+
     def ports(self, *names: str) -> dict[str, int]:
         """Return a free port for each name: the last start's port if it is still free."""
         path = self.directory / "ports.json"

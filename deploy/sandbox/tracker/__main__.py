@@ -53,6 +53,12 @@ def parser() -> argparse.ArgumentParser:
     data = made.add_argument_group("data")
     data.add_argument("--key", default=DEFAULT_KEY, help="the administrator's API key (%(default)s)")
     data.add_argument(
+        "--key-file",
+        type=Path,
+        metavar="FILE",
+        help="read that key from FILE; /_control needs it, too, and no other user has a key",
+    )
+    data.add_argument(
         "--extra-users",
         type=int,
         default=0,
@@ -101,23 +107,26 @@ def parser() -> argparse.ArgumentParser:
 def main() -> int:
     """Run until it is stopped, and return the exit code."""
     options = parser().parse_args()
+    if options.key_file:
+        options.key = options.key_file.read_text(encoding="utf-8").strip()
 
     def fresh() -> Tracker:
-        return seeded(
+        made = seeded(
             key=options.key,
             extra_users=options.extra_users,
             extra_projects=options.extra_projects,
             extra_categories=options.extra_categories,
             settings=_settings(options),
         )
+        _set_keys(made, options)
+        return made
 
     tracker = fresh()
     try:
         if options.state and options.state.exists():
             restore(tracker, options.state)
-            tracker.users[ADMIN_ID].api_key = options.key
-            tracker.reindex()
-        sandbox = Sandbox(fresh, tracker=tracker)
+            _set_keys(tracker, options)
+        sandbox = Sandbox(fresh, tracker=tracker, control_key=options.key if options.key_file else None)
         server = Server(sandbox, options.host, options.port)
     except UnreadableStateError as error:
         print(
@@ -133,6 +142,13 @@ def main() -> int:
         return 1
     _serve(server, Saver(sandbox, options.state) if options.state else None, options)
     return 0
+
+
+def _set_keys(tracker: Tracker, options: argparse.Namespace) -> None:
+    for user in tracker.users.values():
+        if options.key_file or user.id == ADMIN_ID:
+            user.api_key = options.key if user.id == ADMIN_ID else ""
+    tracker.reindex()
 
 
 def _settings(options: argparse.Namespace) -> Settings:

@@ -1,4 +1,4 @@
-"""`/_control`: controls and logs for tests. Loopback only, no key."""
+"""`/_control`: controls and logs for tests. Loopback only, and with the control key if there is one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from deploy.sandbox.tracker import answers, fields, views
-from deploy.sandbox.tracker.access import Request
+from deploy.sandbox.tracker.access import Request, sent_key
 from deploy.sandbox.tracker.answers import Answer
 from deploy.sandbox.tracker.faults import KINDS
 from deploy.sandbox.tracker.records import Settings, TimeEntry
@@ -38,6 +38,8 @@ def answer(sandbox: Sandbox, request: Request, *, client: str) -> Answer:
     if not (client.startswith("127.") or client in ("::1", "::ffff:127.0.0.1")):
         return Answer(403, answers.encode({"error": "only from this machine"}))
     path = request.path.removeprefix(PREFIX).rstrip("/")
+    if path and sandbox.control_key not in (None, sent_key(request)):
+        return Answer(401, answers.encode({"error": "only with the administrator's API key"}))
     work = _WORK.get((request.method, "/faults" if path.startswith("/faults/") else path))
     if work is None:
         return Answer(404, answers.encode({"error": "unknown", "known": HELP}))

@@ -12,14 +12,22 @@ from deploy.sandbox.tracker.state import Tracker
 class Sandbox:
     """The state behind a server; a reset replaces `tracker`."""
 
-    def __init__(self, fresh: Callable[[], Tracker], *, tracker: Tracker | None = None) -> None:
+    def __init__(
+        self,
+        fresh: Callable[[], Tracker],
+        *,
+        tracker: Tracker | None = None,
+        control_key: str | None = None,
+    ) -> None:
         """Make a sandbox.
 
         Args:
             fresh: Makes a newly seeded tracker.
             tracker: The first tracker; by default a fresh one.
+            control_key: The API key that `/_control` needs; None: none.
         """
         self._fresh = fresh
+        self.control_key = control_key
         self.tracker = tracker or fresh()
         self.faults = FaultBoard()
         self.log = RequestLog()

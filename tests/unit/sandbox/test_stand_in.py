@@ -152,6 +152,29 @@ def test_a_process_of_its_own_keeps_its_data_over_a_restart(tmp_path: Path) -> N
     assert len(before["projects"]) == 10
 
 
+@pytest.mark.promise("SEC-85")
+def test_with_a_key_file_only_its_key_is_served_also_to_controls(tmp_path: Path) -> None:
+    state, file = tmp_path / "state.json", tmp_path / "key"
+    with StandIn(arguments=["--state", str(state)]) as before:
+        assert asked(before, "/_control/state", None) == 200
+        assert asked(before, "/users/current.json", user_key("bob")) == 200
+    file.write_text("k" * 40 + "\n")
+    with StandIn(arguments=["--state", str(state), "--key-file", str(file)]) as closed:
+        for path in ("/users/current.json", "/_control/state", "/_control/requests"):
+            assert asked(closed, path, "k" * 40) == 200
+            for key in (None, DEFAULT_KEY, user_key("bob")):
+                assert asked(closed, path, key) == 401, (path, key)
+
+
+def asked(stand_in: StandIn, path: str, key: str | None) -> int:
+    """Return the status of the answer to a GET."""
+    connection = connected(stand_in)
+    connection.request("GET", path, headers={"X-Redmine-API-Key": key} if key else {})
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
 def test_a_state_file_that_it_cannot_read_is_an_error_of_one_line(tmp_path: Path) -> None:
     state = tmp_path / "state.json"
     state.write_text("{}")
