@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import requests
 from redis import Redis
 from redis.exceptions import AuthenticationError
 
 from deploy.embedded.ports import is_free
 from deploy.embedded.workplace import ROOT
 from deploy.sandbox.samples import load_samples
+from deploy.sandbox.tracker.seed import DEFAULT_KEY
 from producer.helpdesks.glpi.events import Item, read
 from shared.events.event import Deletion, Event
 from shared.events.parsing import parse_event
@@ -123,6 +125,21 @@ def test_other_users_of_the_machine_can_neither_read_its_files_nor_use_its_redis
     port = json.loads((up.directory / "ports.json").read_text())["redis"]
     with Redis(port=port) as stranger, pytest.raises(AuthenticationError):
         stranger.info()
+
+
+@pytest.mark.promise("SEC-85")
+def test_other_users_of_the_machine_can_neither_sign_in_to_its_mock_redmine_nor_control_it(up: Start) -> None:
+    port = json.loads((up.directory / "ports.json").read_text())["tracker"]
+    own = (up.directory / "redmine-key").read_text().strip()
+    for path in ("/users/current.json", "/_control/state"):
+        statuses = [
+            requests.get(
+                f"http://127.0.0.1:{port}{path}", headers={"X-Redmine-API-Key": key}, timeout=10
+            ).status_code
+            for key in (own, DEFAULT_KEY, "")
+        ]
+        assert statuses == [200, 401, 401], path
+    assert own not in str(up.children()), "every user can read arguments"
 
 
 def test_another_start_at_once_says_that_one_is_running(up: Start, starts: list[Start]) -> None:
