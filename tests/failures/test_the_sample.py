@@ -187,7 +187,7 @@ def test_it_acts_as_the_helpdesk_user_who_is_known_by_the_address_and_changes_no
 
 def test_it_acts_as_the_helpdesk_user_who_was_mapped_before_any_event_named_them(worker: Setting) -> None:
     with worker.bridge.store.transaction() as tx:
-        tx.people.put_override(BOB["id"], 6)
+        tx.people.put_override(8, 6)
     assert worker.send("--email", "bob@example.test")["issue"]["author"] == "bob"
     with worker.bridge.store.transaction() as tx:
         assert [one.id for one in tx.people.seen()] == [BOB["id"]]
