@@ -56,12 +56,15 @@ class IssueOfTicket(Reasoned):
 
 
 class TicketTask(Reasoned):
-    """A ticket task and its time entry; `has_wrong_author`: the time entry has another author than intended."""
+    """A ticket task and its time entry; `has_wrong_author`: the time entry has another author than intended.
+
+    `hours` is None for an imported link whose events are unknown.
+    """
 
     task_id: int
     state: str
     time_entry_id: int | None
-    hours: float
+    hours: float | None
     reason: str | None
     has_wrong_author: bool = False
 
@@ -134,7 +137,7 @@ class TicketTrace:
     @property
     def unmapped_hours(self) -> float:
         """Hours of finished tasks that are not sent because neither the ticket's project nor its entity is mapped."""
-        return sum(task.hours for task in self.ticket_tasks if task.code == Reason.NO_LINK)
+        return sum(task.hours or 0 for task in self.ticket_tasks if task.code == Reason.NO_LINK)
 
     @property
     def refused_status(self) -> Notice | None:
@@ -255,15 +258,16 @@ def _tasks(
     begun = {row.key: row for row in time_rows if row.state != LedgerState.FREE}
     standings = []
     for task_id in sorted(by_task.keys() | begun.keys()):
-        seconds = by_task[task_id][-1][1].task.actiontime if by_task[task_id] else 0  # type: ignore[union-attr]
+        newest = by_task[task_id][-1][1].task if by_task[task_id] else None
+        hours = newest.actiontime / 3600 if newest else None
         if task_id in begun:
             is_wrong = (Kind.TICKET_TASK, task_id) in misattributed
-            standing = _begun(begun[task_id], seconds)
+            standing = _begun(begun[task_id], hours)
             standings.append(standing.model_copy(update={"has_wrong_author": is_wrong}))
         else:
             told = [row for row, _ in by_task[task_id]]
             row = next((one for one in reversed(told) if one.state in UNFINISHED), told[-1])
-            standings.append(_task(task_id, row.state, None, seconds / 3600, row.notice))
+            standings.append(_task(task_id, row.state, None, hours, row.notice))
     return standings
 
 
@@ -294,14 +298,14 @@ def _document(_: Kind, key: int, state: str, tracker_id: int | None, why: Notice
     )
 
 
-def _begun(row: LedgerRow, seconds: int) -> TicketTask:
+def _begun(row: LedgerRow, hours: float | None) -> TicketTask:
     sent = ((row.body or {}).get("time_entry") or {}).get("hours")
-    hours = float(sent) if isinstance(sent, (int, float)) else seconds / 3600
-    return _task(row.key, row.state, row.tracker_id, hours, row.notice)
+    logged = float(sent) if isinstance(sent, (int, float)) else hours
+    return _task(row.key, row.state, row.tracker_id, logged, row.notice)
 
 
 def _task(
-    task_id: int, state: str, time_entry_id: int | None, hours: float, why: Notice | None
+    task_id: int, state: str, time_entry_id: int | None, hours: float | None, why: Notice | None
 ) -> TicketTask:
     told = reason_json(why)
     return TicketTask(task_id=task_id, state=state, time_entry_id=time_entry_id, hours=hours, **told)

@@ -124,7 +124,7 @@ def _tell(found: TicketTrace) -> None:
         rows = [
             (
                 task.task_id,
-                f"{task.hours:.4g} h",
+                "" if task.hours is None else f"{task.hours:.4g} h",
                 state_text(task.state),
                 f"#{task.time_entry_id}" if task.time_entry_id else "",
                 task.reason,

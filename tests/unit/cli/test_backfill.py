@@ -55,6 +55,13 @@ def test_what_is_imported_is_exported_alike(shell: Shell, file: Path) -> None:
     assert shell.notified == [4711]
 
 
+def test_the_time_of_an_imported_link_is_unknown_until_an_event_names_it(shell: Shell, file: Path) -> None:
+    shell.do("mapping", "import", str(file))
+    (task,) = shell.ask("ticket", "history", "4711")["ticket_tasks"]
+    assert (task["state"], task["hours"]) == ("linked", None)
+    assert "0 h" not in shell.do("ticket", "history", "4711")
+
+
 def test_an_import_may_be_repeated(shell: Shell, file: Path) -> None:
     shell.do("mapping", "import", str(file))
     assert shell.ask("mapping", "import", str(file)) == {"added": 0, "unchanged": 4}
