@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shared.diagnosis.other_workers import other_database
 from shared.diagnosis.redis_facts import RedisFacts
 from shared.notices.doctor_service import ServiceFinding
 from shared.notices.doctor_work import WorkFinding
@@ -18,7 +19,7 @@ def obstacle(facts: RedisFacts) -> Notice | None:
     if facts.fault:
         return WorkFinding.REDIS_UNUSABLE(because=facts.fault)
     if not facts.works:
-        return Reason.WORKER_AWAITED(seconds=facts.worker_s)
+        return other_database(facts) or Reason.WORKER_AWAITED(seconds=facts.worker_s)
     if facts.worker_s is None:
         return facts.evicted
     if facts.pause:

@@ -8,6 +8,7 @@ from itertools import islice
 from redis import Redis
 from redis.exceptions import OutOfMemoryError, RedisError, ResponseError
 
+from shared.diagnosis.silent_redis import why_silent
 from shared.notices.doctor_service import ServiceFinding
 from shared.notices.notice import Notice
 from shared.redis.keys import OURS
@@ -136,7 +137,7 @@ def why_not_written(redis: Redis, error: RedisError) -> Notice:
     """
     if isinstance(error, OutOfMemoryError):
         return _full(words(error), memory(redis))
-    return refusal(error) or ServiceFinding.REDIS_UNREACHABLE(error=type(error).__name__)
+    return refusal(error) or why_silent(redis, error)
 
 
 def _full(told: str, found: Memory) -> Notice:

@@ -25,6 +25,7 @@ from shared.events.event import HOLDERS
 from shared.events.parsing import parse_event
 from shared.events.size import fitting
 from shared.events.snapshots import MOST_EMAILS, Document
+from shared.helpdesk.glpi_sign_in import sign_in_refused
 from shared.helpdesk.lookup import (
     Changed,
     DocumentRefused,
@@ -387,12 +388,7 @@ class GlpiLookup:
         }
         status, answer = self._call("POST", "/token", json=body)
         if status in (400, 401, 403):
-            named = answer.get("error") if isinstance(answer, dict) else None
-            raise HelpdeskRefused(
-                HelpdeskFault.HELPDESK_SIGN_IN_REFUSED(
-                    method="POST", path="/token", status=status, error=named and str(named)[:LONGEST_NAME]
-                )
-            )
+            raise HelpdeskRefused(sign_in_refused(status, answer))
         token = answer.get("access_token") if isinstance(answer, dict) else None
         if status != 200 or not isinstance(token, str):
             raise HelpdeskUnreachable(

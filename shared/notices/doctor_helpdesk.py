@@ -192,7 +192,7 @@ class HelpdeskFinding(Code):
     )
     DOCUMENTS_UNREACHABLE = Message(
         "documents_unreachable",
-        "documents wait, because GLPI's API cannot be reached: {problem}",
+        "documents wait, because GLPI's API gives no usable answer: {problem}",
         why="check DESKBRIDGE_GLPI_API_… and the rights of that GLPI user",
         article="KB-WORK-009",
     )

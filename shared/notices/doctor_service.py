@@ -98,6 +98,27 @@ class ServiceFinding(Code):
         why="check that Redis is running, and check DESKBRIDGE_REDIS_URL",
         article="KB-SERVICE-003",
     )
+    REDIS_OF_DEFAULT = Message(
+        "redis_of_default",
+        "cannot be reached at the default address, because DESKBRIDGE_REDIS_URL is not set ({error})",
+        why="load the installation's environment file, or set DESKBRIDGE_REDIS_URL",
+        article="KB-SERVICE-003",
+    )
+    REDIS_WITHOUT_TLS = Message(
+        "redis_without_tls",
+        "does not answer in TLS, which rediss:// requires ({address})",
+        why="write redis:// in DESKBRIDGE_REDIS_URL, or name the port on which Redis accepts TLS",
+        article="KB-SERVICE-003",
+    )
+    REDIS_NOT_THERE = Message(
+        "redis_not_there",
+        "gave no answer in Redis' protocol (at {address}, which accepts connections)",
+        why=(
+            "correct host and port in DESKBRIDGE_REDIS_URL; if Redis requires TLS there, write rediss://; behind a "
+            "proxy, check that Redis is running"
+        ),
+        article="KB-SERVICE-003",
+    )
     REDIS_REFUSES = Message(
         "redis_refuses",
         (
@@ -229,6 +250,18 @@ class ServiceFinding(Code):
         "no_worker",
         "no heartbeat[ for {seconds:.0f} s], so no events are sent",
         why="start `deskbridge worker`",
+        article="KB-SERVICE-005",
+    )
+    WORKER_OF_ANOTHER_DATABASE = Message(
+        "worker_of_another_database",
+        (
+            "no worker uses this database (installation {mine}), and the worker on {host} (process {pid}) uses "
+            "another one (installation {installation}), so no events are sent"
+        ),
+        why=(
+            "if that worker belongs here, set its DESKBRIDGE_DATABASE_URL as in the other processes, and restart it; "
+            "else start `deskbridge worker` with the environment of this installation"
+        ),
         article="KB-SERVICE-005",
     )
     WORKER_CANNOT_OPEN_KEY = Message(

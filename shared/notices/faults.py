@@ -433,6 +433,9 @@ class HelpdeskFault(Code, article="KB-HELPDESK-003"):
     HELPDESK_ANSWER_AWAITED = Message(
         "helpdesk_answer_awaited", "{method} {path}: another thread is still waiting for the response"
     )
-    HELPDESK_SIGN_IN_REFUSED = Message("helpdesk_sign_in_refused", "{method} {path}: {status}[ {error}]")
+    HELPDESK_SIGN_IN_REFUSED = Message(
+        "helpdesk_sign_in_refused",
+        "[GLPI does not accept {settings}: ]{method} {path}: {status}[ {error}]",
+    )
     HELPDESK_TOO_SLOW = Message("helpdesk_too_slow", "{method} {path}: the response is too slow or too large")
     HELPDESK_CALL_FAILED = Message("helpdesk_call_failed", "{method} {path}: {error}")

@@ -30,7 +30,9 @@ class Told(Code):
         "notify_cause_unknown", "the doctor's page names the cause", article="KB-SERVICE-012"
     )
     NO_WORKER = Message(
-        "notify_no_worker", "no worker is running, so nothing is sent", article="KB-SERVICE-005"
+        "notify_no_worker",
+        "no worker is running for this installation, so nothing is sent",
+        article="KB-SERVICE-005",
     )
     REDIS_AWAY = Message("notify_redis_away", "Redis {reason}", article="KB-SERVICE-003")
     NO_EVENTS = Message("notify_no_events", "no event has come in for {hours:g} h", article="KB-HELPDESK-001")

@@ -73,7 +73,7 @@ def _of_redis(standing: Standing) -> Iterator[Cause]:
     if facts.fault:
         yield Cause(
             REDIS,
-            Told.REDIS_AWAY(reason=in_general(facts.fault)),
+            Told.REDIS_AWAY(reason=in_general(Notice(facts.fault.code))),
             DOCTOR,
             after=timedelta(minutes=AWAY_MINUTES),
         )

@@ -17,9 +17,11 @@ class InstallationRedis(Redis):
 
     Attributes:
         whose: returns the installation's id; raises a RedisError if the id is unknown at the moment.
+        is_of_default: whether no REDIS_URL is set.
     """
 
     whose: Callable[[], str]
+    is_of_default: bool = False
 
 
 def key_of(redis: Redis, key: str) -> str:

@@ -50,7 +50,7 @@ def make_redis(settings: Settings, whose: Callable[[], str]) -> InstallationRedi
     """
     url = settings.redis_url.get_secret_value()
     made = connected(InstallationRedis, url, socket_keepalive=True, health_check_interval=15)
-    made.whose = whose
+    made.whose, made.is_of_default = whose, "redis_url" not in settings.model_fields_set
     return made
 
 

@@ -19,6 +19,7 @@ from tests.failures.rows import ROWS
 from tests.failures.rows.breakages import BREAKAGES
 from tests.failures.rows.databases import with_account
 from tests.failures.rows.row import Nothing, Prevented, Row
+from tests.failures.rows.steps import STEPS
 from tests.failures.rows.surfaces import SURFACES, WELL, doctor, not_well, overview, ready, unreachable
 from tests.failures.stage import Stage
 from tests.integration.console.conftest import Console
@@ -32,7 +33,9 @@ STAND_IN_ONLY = {False: (pytest.mark.stand_in,), True: ()}
 
 
 @pytest.fixture(
-    params=[pytest.param(one, id=str(one), marks=STAND_IN_ONLY[one.real]) for one in (*ROWS, *BREAKAGES)]
+    params=[
+        pytest.param(one, id=str(one), marks=STAND_IN_ONLY[one.real]) for one in (*ROWS, *BREAKAGES, *STEPS)
+    ]
 )
 def row(request: pytest.FixtureRequest) -> Row | Prevented:
     """Provide a row of the table."""
@@ -84,7 +87,7 @@ def test_no_surface_names_fewer_failures_than_before() -> None:
     assert len(set(pairs())) >= FEWEST
 
 
-@pytest.mark.parametrize("one", [one for one in (*ROWS, *BREAKAGES) if isinstance(one, Row)], ids=str)
+@pytest.mark.parametrize("one", [one for one in (*ROWS, *BREAKAGES, *STEPS) if isinstance(one, Row)], ids=str)
 def test_each_row_declares_what_every_surface_says_and_a_step(one: Row) -> None:
     assert one.step, "a step"
     for surface in SURFACES:

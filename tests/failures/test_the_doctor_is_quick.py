@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 from sqlalchemy import event
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.doctor import tracker
 from producer.admin.doctor.examination import examine
 from producer.admin.doctor.installation import Installation
+from producer.admin.doctor.latest import examined
 from producer.admin.services import Services
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
@@ -117,3 +119,14 @@ def test_the_doctor_takes_no_turns(stage: Stage) -> None:
     found = list(examine(Installation.of(Services(settings, stage.bridge.store))))
     assert stage.bridge.redis.get(key) == before, "the next turn is as far ahead as it was"
     assert ServiceFinding.RATE_LIMIT_LOW in {one.found.code for one in found}
+
+
+@pytest.mark.stand_in
+def test_a_redis_that_is_asked_in_tls_and_speaks_none_is_named_within_ten_seconds(stage: Stage) -> None:
+    url = stage.bridge.settings.redis_url.get_secret_value().replace("redis://", "rediss://")
+    settings = stage.bridge.settings.model_copy(update={"redis_url": SecretStr(url)})
+    began = time.monotonic()
+    found = {one.check: one for one in examined(Installation.of(Services(settings, stage.bridge.store)))}
+    assert time.monotonic() - began < 10
+    assert found["redis"].found.code == ServiceFinding.REDIS_WITHOUT_TLS
+    assert "write redis:// in DESKBRIDGE_REDIS_URL" in found["redis"].todo

@@ -19,6 +19,7 @@ from shared.helpdesk.glpi import PAGE_SIZE, GlpiLookup
 from shared.helpdesk.lookup import HelpdeskRefused, HelpdeskUnreachable
 from shared.notices.faults import HelpdeskFault
 from shared.notices.refusals import Refusal
+from shared.notices.render import sentence
 from tests.support.glpi_api import GlpiApi, glpi_api
 from tests.support.refusals import says
 from tests.support.wire import WireServer, trickle
@@ -104,6 +105,20 @@ def test_a_token_that_is_no_longer_taken_is_renewed_once(lookup: GlpiLookup, api
     api.tokens.clear()
     assert lookup.emails_of(8) == []
     assert api.calls.count("POST /token") == 2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "settings"),
+    [
+        ("password", "DESKBRIDGE_GLPI_API_USER, DESKBRIDGE_GLPI_API_PASSWORD"),
+        ("client_secret", "DESKBRIDGE_GLPI_API_CLIENT_ID, DESKBRIDGE_GLPI_API_CLIENT_SECRET"),
+    ],
+)
+def test_a_refused_sign_in_names_the_settings(api: GlpiApi, wrong: str, settings: str) -> None:
+    changed: dict[str, Any] = {wrong: SecretStr("changed")}
+    with pytest.raises(HelpdeskRefused) as refused:
+        GlpiLookup(replace(api.access, **changed)).now()
+    assert sentence(refused.value.problem).startswith(f"GLPI does not accept {settings}: POST /token: 40")
 
 
 def test_a_wrong_password_is_for_a_person(api: GlpiApi) -> None:

@@ -30,8 +30,9 @@ def examined(installation: Installation) -> list[CheckResult]:
         for one in found
         if one.status in WRONG
     ]
-    with suppress(RedisError):  # the results report it
-        stored.keep(installation.redis, wrong)
+    if not installation.redis_facts.fault:
+        with suppress(RedisError):
+            stored.keep(installation.redis, wrong)
     return found
 
 

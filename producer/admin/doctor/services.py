@@ -13,6 +13,7 @@ from producer.admin.doctor.checks import Group, QuickCheckMode, check, quick_che
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
 from producer.admin.migrations.upgrading import check_tables
+from shared.diagnosis.other_workers import other_database
 from shared.diagnosis.redis_facts import RedisFacts
 from shared.diagnosis.redis_health import KEEPS_ALL
 from shared.errors import SettingsError
@@ -152,7 +153,8 @@ def others(installation: Installation) -> Iterator[CheckResult]:
         for other, sign in facts.others.items()
     ]
     about = {"installation": facts.installation, "count": len(named), "others": named}
-    yield warning("installation", ServiceFinding.OTHERS_IN_REDIS(**about))
+    is_mistaken = other_database(facts) is not None  # then a Redis of its own would not help
+    yield (ok if is_mistaken else warning)("installation", ServiceFinding.OTHERS_IN_REDIS(**about))
 
 
 @check(Group.SERVICES, {"broker": "KB-SERVICE-004"})
@@ -171,7 +173,9 @@ def worker(installation: Installation) -> Iterator[CheckResult]:
     yield (
         _restarts("worker", facts.workers, facts)
         or _running("worker", facts.workers, ServiceFinding.WORKER_ALIVE)
-        or failure("worker", _missing(ServiceFinding.NO_WORKER, facts.workers, facts))
+        or failure(
+            "worker", other_database(facts) or _missing(ServiceFinding.NO_WORKER, facts.workers, facts)
+        )
     )
     yield from unable(installation)
 

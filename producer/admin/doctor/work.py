@@ -235,7 +235,8 @@ def fields(installation: Installation) -> Iterator[CheckResult]:
 @check(Group.WORK, {"recovery": "KB-WORK-004"}, glance=QuickCheckMode.OWN_WORDS)
 def recovery(installation: Installation) -> Iterator[CheckResult]:
     """Check that the database is no restored one without recovery mode, and that the mode was not left on."""
-    doubt = doubt_of_database(installation.store, installation.redis, installation.settings.retention_days)
+    redis = None if installation.redis_facts.fault else installation.redis
+    doubt = doubt_of_database(installation.store, redis, installation.settings.retention_days)
     with installation.store.transaction() as tx:
         mode = tx.recovery.get()
     if doubt:
@@ -257,16 +258,16 @@ def trial(installation: Installation) -> Iterator[CheckResult]:
         yield ok("trial", WorkFinding.TRIAL_OFF())
 
 
-def doubt_of_database(store: Store, redis: Redis, retention_days: float) -> Notice | None:
+def doubt_of_database(store: Store, redis: Redis | None, retention_days: float) -> Notice | None:
     """Return why workers send nothing because the database may be a restored one, or None.
 
     Args:
         store: the database.
-        redis: the installation's Redis; if it does not answer, only the database's own identity is compared.
+        redis: the installation's Redis; None, or one that does not answer: only the database's identity is compared.
         retention_days: how long the journal keeps events.
     """
     try:
-        newest = Locks(redis, 0).newest()
+        newest = Locks(redis, 0).newest() if redis else None
     except RedisError:
         newest = None
     with store.transaction() as tx:

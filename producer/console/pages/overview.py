@@ -19,6 +19,7 @@ from producer.admin.queries.overview import overview as look
 from producer.admin.queries.setting_up import setting_up
 from producer.console.auth.answers import WithServices
 from producer.console.pages.parts import fixes, page_router, show
+from shared.diagnosis.other_workers import other_database
 from shared.events.config import HELPDESK_STATUSES
 from shared.notices.doctor_service import ServiceFinding
 
@@ -78,6 +79,7 @@ def show_overview(
         status=status,
         steps=setting_up(services, found),
         attempt=attempt,
+        elsewhere=other_database(found.redis),
         names=HELPDESK_STATUSES,
         counts=(found.counts.failed, found.counts.on_hold),
         found=found,
