@@ -18,11 +18,14 @@ class IssueOutcome(Answer):
 
 
 class TaskOutcome(Reasoned):
-    """The result of a ticket task; `has_wrong_author`: its time is logged under another user than intended."""
+    """The result of a ticket task; `has_wrong_author`: its time is logged under another user than intended.
+
+    `hours` is null for an imported link whose events are unknown.
+    """
 
     id: int
     state: str
-    hours: float
+    hours: float | None
     time_entry_id: int | None
     reason: str | None
     has_wrong_author: bool

@@ -58,7 +58,7 @@ class IssueOfTicket(Reasoned):
 class TicketTask(Reasoned):
     """A ticket task and its time entry; `has_wrong_author`: the time entry has another author than intended.
 
-    `hours` is None for an imported link whose events are unknown.
+    `hours` is null for an imported link whose events are unknown.
     """
 
     task_id: int

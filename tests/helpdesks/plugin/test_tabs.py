@@ -103,6 +103,14 @@ def test_the_tab_shows_the_issue_and_what_became_of_each_task(play: Play, script
     assert headers["accept-language"] == "en-GB"
 
 
+def test_the_tab_shows_the_hours_of_glpi_if_deskbridge_does_not_know_them(
+    play: Play, scripted: Scripted
+) -> None:
+    tasks = [task_of(512, hours=None), task_of(513, hours=None)]
+    shown = outcome(play, scripted, (200, {**KNOWN, "tasks": tasks}), add_task())
+    assert [one["hours"] for one in shown["tasks"]] == [1.5, 0]
+
+
 def test_the_tab_says_that_time_is_logged_under_another_user(play: Play, scripted: Scripted) -> None:
     tasks = {**KNOWN, "tasks": [task_of(512, has_wrong_author=True), task_of(513, has_wrong_author=False)]}
     shown = outcome(play, scripted, (200, tasks), add_task(), add_task(513))

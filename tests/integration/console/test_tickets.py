@@ -45,6 +45,14 @@ def test_a_ticket_tells_its_issue_with_a_link_and_the_hours_of_each_task(
     assert waiting["time_entry_id"] is None
 
 
+def test_a_ticket_tells_no_hours_of_an_imported_link(console: Console, bridge: Bridge) -> None:
+    with bridge.store.transaction() as tx:
+        tx.issues.take_over(4711, 4711, 6, tracker_project_id=1, issue_id=None, author_id=5)
+        tx.times.take_over(512, 4711, 9, tracker_project_id=1, issue_id=6, author_id=5)
+    (logged,) = console.get("/api/tickets/4711")["tasks"]
+    assert (logged["id"], logged["state"], logged["hours"]) == (512, "linked", None)
+
+
 def test_a_ticket_tells_what_became_of_its_follow_ups_solutions_and_documents(
     console: Console, bridge: Bridge
 ) -> None:

@@ -116,7 +116,7 @@ final class TicketTab extends CommonGLPI
             'id'        => (int) $known['id'],
             'date'      => $exists ? $task->fields['begin'] ?? $task->fields['date'] : null,
             'text'      => $exists ? self::plain($task->fields['content']) : '',
-            'hours'     => (float) $known['hours'],
+            'hours'     => (float) ($known['hours'] ?? ($exists ? $task->fields['actiontime'] / 3600 : 0)),
             'is_logged' => $known['time_entry_id'] !== null && $known['state'] === 'linked' && !$is_other,
             'sentence'  => $is_other
                 ? __('The time is logged, but under another user in Redmine. An administrator can correct that.', 'deskbridge')
