@@ -18,6 +18,7 @@ from shared.values.ids import is_sample
 MONTH_S = 30 * 86400.0
 MOST_ENTITIES = 10
 KINDS = (
+    MetadataKind.ISSUE_TYPE,
     MetadataKind.ACTIVITY,
     MetadataKind.ROLE,
     MetadataKind.STATUS,

@@ -31,6 +31,7 @@ router = page_router()
 HOME = "/console"
 STEP_OF = {
     "text_formatting": "formatting",
+    "default_tracker_id": "defaults",
     "default_activity_id": "defaults",
     "default_role_id": "defaults",
     "task_author": "defaults",

@@ -126,6 +126,25 @@ def test_the_status_map_is_suggested_by_name(administrator: Visitor, stand_in: S
         assert re.search(rf"selected>{name}<", select[0])
 
 
+def test_the_type_of_new_issues_is_one_of_the_defaults(
+    administrator: Visitor, bridge: Bridge, stand_in: StandIn
+) -> None:
+    administrator.do("/console/setup/redmine", {"base_url": stand_in.base_url, "api_key": stand_in.api_key})
+    administrator.do("/console/setup/metadata")
+    administrator.open("/console")
+    select = re.search(
+        r'name="default_tracker_id".*?</select>', part(administrator.page, "defaults"), re.DOTALL
+    )
+    assert select
+    assert ">Support<" in select[0]
+    fields = {"default_tracker_id": "3", "default_activity_id": "9", "default_role_id": "4"}
+    administrator.do("/console/setup/settings", fields)
+    administrator.open("/console")
+    assert "Support" in part(administrator.page, "defaults")
+    with bridge.store.transaction() as tx:
+        assert tx.configs.get()[0].default_tracker_id == 3
+
+
 def test_an_entity_with_the_name_of_a_project_is_mapped_by_one_click(
     administrator: Visitor, bridge: Bridge, stand_in: StandIn
 ) -> None:
