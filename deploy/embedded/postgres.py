@@ -25,12 +25,16 @@ USER = "postgres"
 _FIRST_DATABASE = "postgres"
 _VAR = Path("/var")
 _HOMES = [base / "deskbridge" for base in (_VAR / "lib", _VAR / "tmp", Path(tempfile.gettempdir()))]
+_WITH_PASSWORD = f"""\
+host all {USER} {HOST}/32 scram-sha-256
+host all all {HOST}/32 trust
+"""
 # In postmaster.pid: the server's process id, and whether it accepts connections.
 _PID_LINE, _STATUS_LINE = 0, 7
 
 
 class PostgresServer(Server):
-    """PostgreSQL on 127.0.0.1, without a password and without a Unix socket.
+    """PostgreSQL on 127.0.0.1, without a Unix socket.
 
     PostgreSQL refuses to run as root. Started by root, it runs as `nobody`. Data and programs that `nobody`
     cannot reach are then stored under /var (`pgdata` in `data_dir` becomes a symbolic link to the data).
@@ -40,6 +44,8 @@ class PostgresServer(Server):
         port: port on 127.0.0.1; None picks a free one.
         fsync: False is faster, and loses data in a power cut, but not if a process is killed. For tests.
         options: further postgresql.conf settings, by name.
+        password: the superuser's password, from the cluster's creation on; None serves every user of this machine.
+            Other roles never need one.
         start_timeout: seconds to wait until it accepts connections, in addition to creating the cluster.
         homes: directories for data that `nobody` cannot reach, in order of preference.
     """
@@ -53,6 +59,7 @@ class PostgresServer(Server):
         port: int | None = None,
         fsync: bool = True,
         options: Mapping[str, str] | None = None,
+        password: str | None = None,
         start_timeout: float = 60.0,
         homes: list[Path] | None = None,
     ) -> None:
@@ -67,6 +74,7 @@ class PostgresServer(Server):
             **(options or {}),
         }
         self._fsync = fsync
+        self.password = password
         self._homes = homes or _HOMES
         self._account = unprivileged_account()
 
@@ -76,8 +84,9 @@ class PostgresServer(Server):
         return self.database_url(_FIRST_DATABASE)
 
     def database_url(self, name: str) -> str:
-        """Return the address of a database: `postgresql+psycopg2://postgres@127.0.0.1:<port>/<name>`."""
-        return f"postgresql+psycopg2://{USER}@{HOST}:{self.port}/{name}"
+        """Return the address of a database: `postgresql+psycopg2://postgres[:<password>]@127.0.0.1:<port>/<name>`."""
+        login = f"{USER}:{self.password}" if self.password else USER
+        return f"postgresql+psycopg2://{login}@{HOST}:{self.port}/{name}"
 
     def create_database(self, name: str, *, template: str | None = None, if_missing: bool = False) -> str:
         """Create a database and return its address.
@@ -146,7 +155,13 @@ class PostgresServer(Server):
     @contextmanager
     def _administer(self) -> Iterator[Cursor]:
         connection = psycopg2.connect(
-            host=HOST, port=self.port, user=USER, dbname=_FIRST_DATABASE, sslmode="disable", connect_timeout=5
+            host=HOST,
+            port=self.port,
+            user=USER,
+            password=self.password,
+            dbname=_FIRST_DATABASE,
+            sslmode="disable",
+            connect_timeout=5,
         )
         with closing(connection):
             connection.autocommit = True  # databases cannot be created inside a transaction
@@ -193,10 +208,30 @@ class PostgresServer(Server):
         locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--encoding=UTF8"]
         who = [f"--username={USER}", "--auth=trust", "--no-instructions"]
         sync = [] if self._fsync else ["--no-sync"]
-        made = run_as(self._account, [programs / "initdb", "-D", directory, *who, *locale, *sync])
+        with self._password_file(directory) as password:
+            made = run_as(
+                self._account, [programs / "initdb", "-D", directory, *who, *password, *locale, *sync]
+            )
         if made.returncode != 0:
             shutil.rmtree(directory, ignore_errors=True)
             raise EmbeddedError(f"PostgreSQL could not make its data directory {directory}:\n{made.stdout}")
+        if self.password:
+            (directory / "pg_hba.conf").write_text(_WITH_PASSWORD, encoding="utf-8")
+
+    @contextmanager
+    def _password_file(self, directory: Path) -> Iterator[list[str]]:
+        """Provide the options of `initdb` about the password, in a file beside the cluster while the block runs."""
+        if self.password is None:
+            yield []
+            return
+        file = directory.with_name(f"{directory.name}.password")
+        file.unlink(missing_ok=True)
+        file.touch(mode=0o600)
+        file.write_text(self.password, encoding="utf-8")
+        if self._account is not None:
+            os.chown(file, self._account.user, self._account.group)
+        yield [f"--pwfile={file}", "--set=scram_iterations=1"]  # it is random: more would only cost time
+        file.unlink()
 
     def _place_cluster(self) -> Path:
         """Return the cluster's directory: in `data_dir`, or elsewhere with a symbolic link from there."""

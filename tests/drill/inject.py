@@ -19,7 +19,6 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from deploy.embedded.errors import EmbeddedError
-from deploy.embedded.ports import HOST
 from tests.drill.administrator import Administrator
 from tests.drill.plan import Fault
 from tests.drill.stand import Stand
@@ -242,9 +241,7 @@ def _writable(injector: Injector) -> None:
 
 def _alter(injector: Injector, change: str) -> None:
     postgres = injector.stand.postgres
-    with closing(
-        psycopg2.connect(host=HOST, port=postgres.port, user="postgres", connect_timeout=5)
-    ) as server:
+    with closing(psycopg2.connect(postgres.url.replace("+psycopg2", ""), connect_timeout=5)) as server:
         server.autocommit = True
         with server.cursor() as cursor:
             cursor.execute(f"ALTER DATABASE drill {change}")

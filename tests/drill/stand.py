@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -80,7 +81,10 @@ class Stand:
         self.directory.chmod(0o755)  # PostgreSQL may run as another account
         self._stack.callback(shutil.rmtree, self.directory, ignore_errors=True)
         self.postgres = PostgresServer(
-            self.directory / "postgres", fsync=False, options={"max_connections": "200"}
+            self.directory / "postgres",
+            fsync=False,
+            options={"max_connections": "200"},
+            password=secrets.token_hex(16),
         )
         self._stack.callback(self.postgres.destroy)
         self.redis = RedisServer(self.directory / "redis")

@@ -451,7 +451,7 @@ def test_a_database_that_cannot_be_used_is_told_with_the_drivers_own_cause(
         connection.exec_driver_sql("CREATE ROLE crowded LOGIN CONNECTION LIMIT 0")
     for name, url in {
         "missing": postgres_server.database_url("nowhere"),
-        "crowded": postgres_url.replace("//postgres@", "//crowded@"),
+        "crowded": postgres_url.replace("//postgres:", "//crowded:"),
         "down": f"postgresql+psycopg2://postgres@127.0.0.1:{free_port()}/x",
         "is set to read-only, so no event can be stored": postgres_url,
     }.items():

@@ -193,11 +193,23 @@ class TestFindingRedis:
 
 
 class TestPostgres:
+    def test_the_superuser_of_a_closed_one_needs_the_password(self, postgres_server: PostgresServer) -> None:
+        for password in (None, "a guess"):
+            with pytest.raises(psycopg2.OperationalError, match="password"):
+                psycopg2.connect(
+                    host="127.0.0.1", port=postgres_server.port, user="postgres", password=password
+                )
+        assert postgres_server.password
+        assert postgres_server.password not in " ".join(postgres_server.child.argv)
+        files = [path.name for path in postgres_server.data_dir.glob("*password*")]
+        assert files == [], "the file that the password was set from is gone"
+
     def test_gives_each_test_a_fresh_database(
         self, postgres_server: PostgresServer, postgres_url: str
     ) -> None:
+        at = f"127.0.0.1:{postgres_server.port}"
         assert postgres_url.startswith(
-            f"postgresql+psycopg2://postgres@127.0.0.1:{postgres_server.port}/test_"
+            f"postgresql+psycopg2://postgres:{postgres_server.password}@{at}/test_"
         )
         name = postgres_url.rpartition("/")[2]
         with closing(connect(postgres_server, name)) as connection, connection.cursor() as cursor:

@@ -4,6 +4,7 @@ They come from Python packages, so no test that needs them is ever skipped: on a
 them, the tests fail with the reason.
 """
 
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -52,7 +53,7 @@ def redis_url(redis_server: RedisServer) -> str:
 @pytest.fixture(scope="session")
 def postgres_server(servers_dir: Path) -> Iterator[PostgresServer]:
     """A running PostgreSQL, fast rather than safe in a power cut; tests may stop, crash or freeze it."""
-    server = PostgresServer(servers_dir / "postgres", fsync=False)
+    server = PostgresServer(servers_dir / "postgres", fsync=False, password=secrets.token_hex(16))
     try:
         yield server.start()
     finally:

@@ -21,7 +21,7 @@ END_SESSIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE dat
 
 
 def administer(server: PostgresServer, statement: str, *values: str) -> None:
-    with closing(psycopg2.connect(host="127.0.0.1", port=server.port, user="postgres")) as connection:
+    with closing(psycopg2.connect(server.url.replace("+psycopg2", ""))) as connection:
         connection.autocommit = True
         with connection.cursor() as cursor:
             cursor.execute(statement, values)
