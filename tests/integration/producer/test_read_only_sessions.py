@@ -57,6 +57,7 @@ def test_console_and_worker_write_again_without_a_restart(
     database = Database(postgres_url, prepares=prepares)
     with database.transaction() as session:
         session.execute(text("CREATE TABLE held (value integer)"))
+        session.execute(text("CREATE TABLE journal (delivery_id text)"))  # is written to, to find a hindrance
     with read_only(postgres_server, postgres_url):
         for _ in range(3):
             with pytest.raises(DBAPIError), database.transaction() as session:
