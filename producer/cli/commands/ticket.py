@@ -175,7 +175,7 @@ def _timeline(steps: list[Step]) -> None:
     from rich.text import Text
 
     if not steps:
-        say("The history of this ticket is older than DESKBRIDGE_RETENTION_DAYS and was deleted.")
+        say("No history is stored: it is older than DESKBRIDGE_RETENTION_DAYS, or the ticket was imported.")
         return
     grid, day = Table.grid(padding=(0, 2)), ""
     grid.add_column(no_wrap=True)

@@ -59,7 +59,9 @@ def test_the_time_of_an_imported_link_is_unknown_until_an_event_names_it(shell: 
     shell.do("mapping", "import", str(file))
     (task,) = shell.ask("ticket", "history", "4711")["ticket_tasks"]
     assert (task["state"], task["hours"]) == ("linked", None)
-    assert "0 h" not in shell.do("ticket", "history", "4711")
+    shown = shell.do("ticket", "history", "4711")
+    assert "0 h" not in shown
+    assert "No history is stored" in shown
 
 
 def test_an_import_may_be_repeated(shell: Shell, file: Path) -> None:
