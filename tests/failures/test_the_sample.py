@@ -193,6 +193,17 @@ def test_it_acts_as_the_helpdesk_user_who_was_mapped_before_any_event_named_them
         assert [one.id for one in tx.people.seen()] == [BOB["id"]]
 
 
+def test_a_sample_that_is_kept_counts_as_no_wrong_author(setting: Setting) -> None:
+    number = new_sample()
+    assert setting.forward(sample_event(number), ticket_id=number) == ["done"]
+    with setting.bridge.store.transaction() as tx:
+        assert (tx.misattributed.count(), tx.misattributed.find()) == (0, [])
+    nameless = task_event(of_ticket=ticket(technician=None), of_task=task(user=None))
+    assert setting.forward(nameless) == ["done"]
+    with setting.bridge.store.transaction() as tx:
+        assert tx.misattributed.count() == 2
+
+
 def test_a_real_ticket_keeps_its_place(worker: Setting) -> None:
     assert worker.forward(task_event()) == ["done"]
     there, before = worker.on_tracker(), worker.rows()

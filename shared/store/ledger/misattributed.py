@@ -19,6 +19,10 @@ from shared.store.tables.ledger import (
     TicketIssueLink,
 )
 from shared.store.tables.types import clock, put_row
+from shared.values.ids import LARGEST, SAMPLES
+
+NO_SAMPLE = Misattributed.ticket_id <= LARGEST - SAMPLES
+"""A sample of no person belongs to no one else."""
 
 Place = tuple[datetime, str, int]
 """Position in the list: when the wrong author was recorded, kind and key."""
@@ -66,7 +70,7 @@ class MisattributedObjects:
             select(Misattributed, func.coalesce(TicketIssueLink.author_id, TaskTimeLink.author_id))
             .outerjoin(TicketIssueLink, issues)
             .outerjoin(TaskTimeLink, times)
-            .where(or_(TicketIssueLink.ticket_id.is_not(None), TaskTimeLink.task_id.is_not(None)))
+            .where(NO_SAMPLE, or_(TicketIssueLink.ticket_id.is_not(None), TaskTimeLink.task_id.is_not(None)))
         )
         place = (Misattributed.at, Misattributed.kind, Misattributed.key)
         if below is not None:
@@ -92,7 +96,7 @@ class MisattributedObjects:
 
 
 def wrong_authors() -> Select[Any]:
-    """Return the statement for the entries whose objects are still linked.
+    """Return the statement for the entries whose objects are still linked, except those of samples.
 
     It looks up each ledger row by key; for `EXISTS` PostgreSQL would hash the whole ledger.
     """
@@ -100,7 +104,7 @@ def wrong_authors() -> Select[Any]:
         select(MODELS[kind].key).where(_join(kind)).correlate(Misattributed).scalar_subquery()
         for kind in ATTRIBUTED
     )
-    return select(Misattributed.key).where(or_(*(one.is_not(None) for one in linked)))
+    return select(Misattributed.key).where(NO_SAMPLE, or_(*(one.is_not(None) for one in linked)))
 
 
 def _join(kind: Kind) -> ColumnElement[bool]:
