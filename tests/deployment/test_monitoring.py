@@ -53,10 +53,10 @@ def spool(instance: str, parked: int, told: int) -> tuple[str, ...]:
 
 CASES = {
     "DeskbridgeProcessDown": Case((f"up{{{JOB}}}|0x90",), (f"up{{{JOB}}}|1x90", 'up{job="another"}|0x90')),
-    "DeskbridgeNoProducer": Case((), ("deskbridge_events_accepted_total|0x90",)),
     "DeskbridgeProcessRestarts": Case(
         (f"process_start_time_seconds{{{JOB}}}|0+60x90",), (f"process_start_time_seconds{{{JOB}}}|60x90",)
     ),
+    "DeskbridgeNoProducer": Case((), ("deskbridge_events_accepted_total|0x90",)),
     "DeskbridgeNoWorker": Case(
         ('deskbridge_last_seen_age_seconds{process="worker"}|120x90',),
         ('deskbridge_reachable{service="redis"}|0x90',),
