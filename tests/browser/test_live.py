@@ -7,6 +7,8 @@ from typing import Any
 
 from playwright.sync_api import expect
 
+from shared.notices.faults import Fault
+from shared.store.tables.journal import EventState
 from tests.browser.conftest import SLOW_MS
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
@@ -42,6 +44,29 @@ def test_new_rows_appear_around_an_open_one(page: Any, sign_in: Any, bridge: Bri
     expect(page.locator("tr[id^=event-]").first).to_contain_text("4713")
     assert page.locator(f"#{opened} details").evaluate("one => one.open")
     assert page.locator(f"#{opened} summary").evaluate("one => one === document.activeElement")
+
+
+def test_open_rows_that_have_left_the_list_do_not_stay_below_the_fresh_one(
+    page: Any, sign_in: Any, bridge: Bridge
+) -> None:
+    for ticket_id in (4712, 4713, 4714):
+        another(bridge, ticket_id)
+    sign_in()
+    page.goto("/console/events?state=pending")
+    rows = page.locator("tr[id^=event-]")
+    expect(rows).to_have_count(3)
+    for number in range(3):
+        rows.nth(number).locator("summary").click()
+    with bridge.store.transaction() as tx:
+        tx.journal.end([1, 2], EventState.FAILED, Fault.OWN_FAULT(error="KeyError"))
+    another(bridge, 4715)
+    expect(rows.first).to_contain_text("4715", timeout=SLOW_MS)
+    expect(rows).to_have_count(2)
+    assert page.locator("#event-3 details").evaluate("one => one.open"), "it is still in the list"
+    with bridge.store.transaction() as tx:
+        tx.journal.end([3, 4], EventState.FAILED, Fault.OWN_FAULT(error="KeyError"))
+    expect(page.locator("#events")).to_contain_text("Nothing matches", timeout=SLOW_MS)
+    expect(rows).to_have_count(0)
 
 
 def test_times_are_the_readers_own_and_their_titles_are_in_utc(

@@ -68,14 +68,14 @@ const keyed = (nodes) => { // each by its id, or by its position among nodes of 
   for (const one of nodes) found.set(one.getAttribute?.("id") || `${one.nodeName} ${seen[one.nodeName] = (seen[one.nodeName] || 0) + 1}`, one);
   return found;
 };
-// keep an element that a person is using, and renew everything inside and around it
+// keep an element that a person is using while the page has it, and renew everything inside and around it
 const renew = (was, now) => {
   if (was.isEqualNode(now)) return;
   if (!isUsed(was)) { was.replaceWith(document.adoptNode(now)); return; }
   if (was.nodeType !== Node.ELEMENT_NODE || was.matches("input, select, textarea")) return;
   for (const { name, value } of now.attributes) was.setAttribute(name, value);
   const before = keyed(was.childNodes), after = keyed(now.childNodes);
-  for (const one of before.values()) if (!isUsed(one)) one.remove();
+  for (const [key, one] of before) if (!isUsed(one) || !after.has(key)) one.remove();
   let place = was.firstChild;
   for (const [key, one] of after) {
     const kept = before.get(key);
