@@ -46,3 +46,18 @@ def test_the_editor_is_beside_its_preview_and_on_a_phone_above_it(page: Any, sig
         editor, preview = page.locator(".editor").bounding_box(), page.locator("#shown").bounding_box()
         assert (preview["x"] > editor["x"] + editor["width"]) is beside
         assert editor["width"] > (500 if beside else 300)
+
+
+def test_the_modules_of_a_new_project_are_shown_where_they_count_also_on_a_phone(
+    page: Any, sign_in: Any
+) -> None:
+    """What is ticked without the first box is ignored."""
+    sign_in()
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto("/console/links/entity/12")
+    page.get_by_label("a new Redmine project").check()
+    last = page.get_by_label("gantt")
+    is_shown_at_first = last.is_visible()
+    page.get_by_label("Choose modules here").check()
+    box = last.bounding_box()
+    assert (is_shown_at_first, box["x"] + box["width"] < 390) == (False, True)
