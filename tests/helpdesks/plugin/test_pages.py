@@ -108,6 +108,12 @@ def test_the_help_of_a_secret_names_no_command_that_prints_a_new_secret() -> Non
     assert not [file for file in PLUGIN.rglob("*.twig") if "secret webhook" in file.read_text()]
 
 
+def test_a_table_that_is_wider_than_a_phone_scrolls_alone() -> None:
+    for file in PLUGIN.rglob("*.twig"):
+        tables = re.findall(r"(<div class=\"table-responsive\">\s*)?<table", file.read_text())
+        assert all(tables), file.name
+
+
 HUB = settings(
     address="https://hub.example.org/a",
     secret=SECRET,
