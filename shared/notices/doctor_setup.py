@@ -117,7 +117,7 @@ class SetupFinding(Code):
     )
     PEOPLE_KNOWN = Message(
         "people_known",
-        "all {total} GLPI users in events have a Redmine user",
+        "every GLPI user in events has a Redmine user (users: {total})",
         article="KB-SETUP-006",
     )
     PEOPLE_UNKNOWN = Message(
