@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
@@ -87,6 +88,7 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1", port: int = PRODU
     app = ShieldedApp(title="deskbridge producer", lifespan=producer.lifespan, schemas=schemas())
     app.add_exception_handler(Problem, producer.refuse)
     app.add_exception_handler(HTTPException, producer.refuse_unknown)
+    app.add_exception_handler(RequestValidationError, producer.refuse_unknown)  # of a path's last part
     app.add_exception_handler(Exception, producer.refuse_by_our_fault)
     # it reads and answers by itself, and needs nothing that FastAPI, which describes it, prepares for a route
     app.answer_at_once("POST", "/events", producer.events)
@@ -318,8 +320,8 @@ class Producer:
 
     async def refuse_unknown(self, request: Request, error: Exception) -> Response:
         """Answer an unknown path or method in the same form."""
-        status = error.status_code if isinstance(error, HTTPException) else 500
-        title = str(error.detail) if isinstance(error, HTTPException) else ""
+        status = error.status_code if isinstance(error, HTTPException) else 404
+        title = str(error.detail) if isinstance(error, HTTPException) else "Not Found"
         headers = error.headers if isinstance(error, HTTPException) else None
         return await self.refuse(request, Problem(status, title, headers=headers))
 

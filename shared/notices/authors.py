@@ -58,7 +58,10 @@ class Misattribution(Code, article="KB-WORK-005"):
     SWITCH_IGNORED = Message(
         "switch_was_ignored",
         "Redmine did not act as {login}, although the request named this user",
-        why="store the API key of a Redmine administrator: `deskbridge config set-api-key`",
+        why=(
+            "a proxy removes the header, header_prefix is wrong, or the API key is not an administrator's: "
+            "`deskbridge doctor` says which (*impersonation*, *administrator*)"
+        ),
     )
     FOUND_AS_ANOTHERS = Message(
         "found_as_anothers",

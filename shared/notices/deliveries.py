@@ -100,7 +100,10 @@ class Undelivered(Code, article="KB-HELPDESK-005"):
     PATH_UNKNOWN = Message(
         "path_unknown",
         "there is nothing at {path}",
-        why="correct the URL in GLPI: /events for the plugin, /webhooks/glpi/… for GLPI's webhooks",
+        why=(
+            "correct the URL in GLPI: /events for the plugin; /webhooks/glpi/ticket, /webhooks/glpi/ticket-task, "
+            "/webhooks/glpi/followup or /webhooks/glpi/solution for a webhook of GLPI"
+        ),
     )
     METHOD_WRONG = Message("method_wrong", "{path} does not accept {method}", why="use POST")
     PRODUCER_FAILED = Message(

@@ -221,7 +221,14 @@ class SetupFinding(Code):
         ),
         article="KB-SETUP-006",
     )
-    FORMATTING_KNOWN = Message("formatting_known", "text_formatting is {formatting}", article="KB-SETUP-008")
+    FORMATTING_KNOWN = Message(
+        "formatting_known",
+        (
+            "text_formatting is {formatting}, which no check can compare, because Redmine's API does not report it "
+            "(see Administration, Settings, General, Text formatting)"
+        ),
+        article="KB-SETUP-008",
+    )
     FORMATTING_NOT_SET = Message(
         "formatting_not_set",
         (

@@ -132,7 +132,7 @@ class WorkFinding(Code):
     EVENTS_FAILED_FOR = Message(
         "events_failed_for",
         Plural("{count} event failed: {cause}", "{count} events failed: {cause}"),
-        why="fix the cause, then run `deskbridge event replay --state failed --code {code}`",
+        why="fix the cause[: {where}], then run `deskbridge event replay --state failed --code {code}`",
         article="KB-WORK-003",
     )
     EVENTS_FIXED = Message(
@@ -178,7 +178,7 @@ class WorkFinding(Code):
             "the status of {count} issue differs from its ticket's (ticket {tickets}): {cause}",
             "the status of {count} issues differs from their tickets' (newest tickets: {tickets}): {cause}",
         ),
-        why="fix the cause, then run `deskbridge event replay {events: }`",
+        why="fix the cause[: {where}], then run `deskbridge event replay {events: }`",
         article="KB-SETUP-004",
     )
     FIELDS_TAKEN = Message(
@@ -225,4 +225,30 @@ class WorkFinding(Code):
         "on since {since}: deskbridge searches Redmine before each creation",
         why="run `deskbridge restore end` when GLPI was compared after the restore, and nothing is pending",
         article="KB-WORK-004",
+    )
+
+
+class InRedmine(Code, article="KB-WORK-003"):
+    """Where in Redmine a person finds the cause of a refusal, which only Redmine's own message names."""
+
+    OF_ISSUES = Message(
+        "refused_issue_place",
+        (
+            "Redmine's message names it (required fields: Administration, Workflow, Fields permissions; other rules: "
+            "Redmine's plug-ins)"
+        ),
+    )
+    OF_TIME_ENTRIES = Message(
+        "refused_time_place",
+        (
+            "Redmine's message names it (required fields and limits: Administration, Settings, Time tracking; closed "
+            "periods: Redmine's plug-ins)"
+        ),
+    )
+    OF_FILES = Message(
+        "refused_file_place",
+        (
+            "Redmine's message names it (size and extensions: Administration, Settings, Files; virus scanners: "
+            "Redmine's plug-ins)"
+        ),
     )

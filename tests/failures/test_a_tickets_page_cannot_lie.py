@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import pytest
 
 from shared.store.configuration.mappings import MappingKind
+from tests.failures.rows.connections import in_front
+from tests.failures.rows.steps import CLOSED, refuses
 from tests.failures.stage import Act, Stage, both, configure
 from tests.integration.console.pages import Visitor
+from tests.support.bridge import SUPPORT
 
 EVERYTHING = "Everything is in Redmine"
+HINT = "does not have the module time_tracking"
+OTHER_PROJECT = 4
 
 
 def worked(**of_task: object) -> Act:
@@ -45,3 +52,42 @@ def test_it_does_not_say_that_everything_is_there(stage: Stage, pages: Visitor, 
     shown = pages.open("/console/tickets/4711")
     assert EVERYTHING not in shown
     assert says in shown
+
+
+@pytest.mark.stand_in
+def test_a_refusal_is_not_explained_by_an_older_one_that_was_repaired(stage: Stage, pages: Visitor) -> None:
+    stage.work()
+    stage.tracker.patch("projects", SUPPORT, modules=["issue_tracking"])
+    stage.work()
+    assert HINT in pages.open("/console/tickets/4711").partition("Current state")[0]
+    stage.tracker.patch("projects", SUPPORT, modules=["issue_tracking", "time_tracking"])
+    stage.replay()
+    with ExitStack() as stage.during:
+        in_front(refuses("/time_entries.json", CLOSED))(stage)
+        stage.work()
+    said = pages.open("/console/tickets/4711").partition("Current state")[0]
+    assert CLOSED in said
+    assert HINT not in said
+
+
+@pytest.mark.stand_in
+def test_a_moved_issue_is_not_where_its_entity_is_mapped(stage: Stage, pages: Visitor) -> None:
+    stage.work()
+    assert "because entity 3 is mapped to it" in pages.open("/console/tickets/4711")
+    stage.bridge.configure(membership_for="matched")
+    stage.tracker.patch("issues", stage.stand_in.state()["issues"][-1]["id"], project_id=OTHER_PROJECT)
+    stage.work()
+    shown = pages.open("/console/tickets/4711")
+    assert "it was moved there in Redmine" in shown
+    assert "is mapped to it" not in shown
+
+
+@pytest.mark.stand_in
+def test_a_mapping_that_was_changed_later_is_not_why_an_issue_is_where_it_is(
+    stage: Stage, pages: Visitor
+) -> None:
+    stage.work()
+    stage.bridge.link(MappingKind.ENTITY, 3, OTHER_PROJECT)
+    shown = pages.open("/console/tickets/4711")
+    assert "Entity 3 is mapped to another project now" in shown
+    assert "is mapped to it" not in shown

@@ -86,6 +86,7 @@ def test_all_is_well_and_every_check_says_so(healthy: Bridge) -> None:
     found = findings(healthy)
     assert [one for one in found if one.status is not Status.OK] == []
     assert {one.check for one in found} == RECORDS.keys()
+    assert [one.check for one in found if "which no check can compare" in one.what] == ["text formatting"]
     assert all(one.record is None for one in found)
 
 

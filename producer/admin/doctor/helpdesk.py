@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from producer.admin.doctor.checks import Group, QuickCheckMode, check, quick_check
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
+from producer.admin.presenters.refused_calls import where_to_look
 from shared.helpdesk.configured import configured_lookup
 from shared.helpdesk.lookup import HelpdeskUnreachable
 from shared.notices.doctor_helpdesk import HelpdeskFinding
@@ -224,9 +225,8 @@ def documents(installation: Installation) -> Iterator[CheckResult]:
         yield failure("documents", HelpdeskFinding.DOCUMENTS_UNREACHABLE(problem=problem.problem))
         return
     if newest and newest.state != EventState.DONE:
-        yield warning(
-            "documents", HelpdeskFinding.DOCUMENT_NOT_ATTACHED(event_id=newest.id, because=newest.notice)
-        )
+        about = {"event_id": newest.id, "because": newest.notice, "where": where_to_look(newest.notice)}
+        yield warning("documents", HelpdeskFinding.DOCUMENT_NOT_ATTACHED(**about))
         return
     yield ok("documents", HelpdeskFinding.DOCUMENTS_REACHABLE())
 

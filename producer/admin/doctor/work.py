@@ -11,6 +11,7 @@ from redis.exceptions import RedisError
 from producer.admin.doctor.checks import Group, QuickCheckMode, check
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
+from producer.admin.presenters.refused_calls import where_to_look
 from producer.admin.records.event_search import RECENT_DAYS
 from producer.admin.records.transaction import Store
 from shared.diagnosis.obstacle import obstacle
@@ -151,7 +152,9 @@ def failed(installation: Installation) -> Iterator[CheckResult]:
     for code, count in by_code.most_common(MOST_NAMED):
         fixed = all(_is_fixed(cause, installation) for cause in causes if cause and cause.code == code)
         found = WorkFinding.EVENTS_FIXED if fixed else WorkFinding.EVENTS_FAILED_FOR
-        yield warning("failed", found(count=count, cause=newest[code], code=code))
+        yield warning(
+            "failed", found(count=count, cause=newest[code], code=code, where=where_to_look(newest[code]))
+        )
     if left := len(reasons) - sum(dict(by_code.most_common(MOST_NAMED)).values()):
         yield warning("failed", WorkFinding.EVENTS_FAILED(count=left))
 
@@ -211,11 +214,13 @@ def issue_statuses(installation: Installation) -> Iterator[CheckResult]:
     if not count:
         yield ok("issue statuses", WorkFinding.STATUSES_GIVEN())
         return
+    cause = _cause(newest[0][2])
     about = {
         "count": count,
         "tickets": [ticket_id for ticket_id, _, _ in newest],
         "events": [event_id for _, event_id, _ in newest],
-        "cause": _cause(newest[0][2]),
+        "cause": cause,
+        "where": where_to_look(cause),
     }
     yield warning("issue statuses", WorkFinding.STATUSES_NOT_GIVEN(**about))
 

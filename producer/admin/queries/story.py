@@ -27,7 +27,7 @@ from shared.notices.notice import Notice, notice_json
 from shared.notices.reasons import Reason
 from shared.notices.refusals import Refusal
 from shared.notices.render import because, sentence
-from shared.notices.steps import Arrival
+from shared.notices.steps import Arrival, What
 from shared.store.configuration.mappings import ProjectMapping
 from shared.store.configuration.metadata import MetadataKind
 from shared.store.journal.due import content_of
@@ -163,12 +163,14 @@ class Destination:
         link: mapping that selects the project, or None if no mapping applies.
         project_id: the tracker project.
         project: its name, if the cache contains it.
+        is_moved: whether the issue was moved there in Redmine.
         statuses: names of the status that the issue was given and of its desired status, by tracker id.
     """
 
     link: ProjectMapping | None
     project_id: int | None
     project: str | None
+    is_moved: bool
     statuses: dict[int, str]
 
 
@@ -184,7 +186,9 @@ def destination(store: Store, found: TicketTrace) -> Destination:
         status_ids = {state.given_status_id, found.config.status_map.get(state.status)} if state else set()
         names = tx.metadata.names_of({MetadataKind.PROJECT: {project_id}, MetadataKind.STATUS: status_ids})
     project = names[MetadataKind.PROJECT].get(project_id) if project_id else None
-    return Destination(link, project_id, project, names[MetadataKind.STATUS])
+    moves = [one.params for one in found.steps if one.code == What.ISSUE_MOVED]
+    is_moved = bool(moves) and moves[-1].get("tracker_project_id") == project_id
+    return Destination(link, project_id, project, is_moved, names[MetadataKind.STATUS])
 
 
 def trace_ticket(store: Store, ticket_id: int, redis: Redis | None = None) -> TicketTrace:

@@ -14,14 +14,13 @@ from producer.admin.review.undo import take_back, unused_adoptions
 from producer.console.auth.answers import Id, WithServices
 from producer.console.pages.parts import Form, fixes, go, page_router, show
 from producer.console.rendering.attempts import attempts, is_bad, is_probe
-from producer.console.rendering.fixing import HINTS
 from producer.http.problems import Problem
 from shared.errors import NotFound
 from shared.events.config import HELPDESK_STATUSES
 from shared.events.place import place_of
 from shared.notices.access import AccessRefusal
 from shared.notices.kinds import Kind
-from shared.notices.notice import Notice, codes_in
+from shared.notices.notice import Notice
 from shared.notices.steps import What
 from shared.store.configuration.mappings import ProjectMapping
 from shared.store.tables.journal import EventState
@@ -52,6 +51,7 @@ def ticket(request: Request, services: WithServices, ticket_id: Id) -> Response:
         names=names_of(snapshot),
         base_url=found.config.base_url,
         resolved=place.link,
+        is_moved=place.is_moved,
         project_id=place.project_id,
         project=place.project,
         statuses=place.statuses,
@@ -61,7 +61,6 @@ def ticket(request: Request, services: WithServices, ticket_id: Id) -> Response:
         person=person,
         entity=place_of(snapshot).entity_id if snapshot else None,
         missing=_missing(found.open_events),
-        hints=_hints(found.steps, _missing(found.open_events)),
         replayable=found.replayable,
         on_hold=[(Kind.TICKET, ticket_id)]
         if found.link and found.link.state in (LedgerState.ON_HOLD, LedgerState.GONE)
@@ -133,20 +132,6 @@ def _missing(open_events: list[Any]) -> list[Any]:
     """Return the newest failed event of each ticket task and ticket."""
     failed = {row.key: row for row in open_events if row.state == EventState.FAILED}
     return list(failed.values())
-
-
-def _hints(steps: list[Any], missing: list[Any]) -> list[Notice]:
-    """Return why the tracker may have refused the failed events: the newest hint of each kind, unless already shown."""
-    if not missing:
-        return []
-    said = {code for row in missing if row.notice for code in codes_in(row.notice)}
-    found: dict[str, Notice] = {}
-    for step in steps:
-        if step.notice.code == What.PERHAPS_REFUSED_FOR:
-            problem = step.notice.params.get("problem")
-            if isinstance(problem, Notice) and problem.code in HINTS:
-                found[problem.code] = problem
-    return [one for one in found.values() if one.code not in said]
 
 
 def _person(step: Any) -> Notice | None:

@@ -203,7 +203,6 @@ FIXES: dict[str, tuple[str, str | Callable[[Values], str]]] = {
     HelpdeskFinding.NO_TASK_IS_DONE: (N_("Choose the state that means Done"), setting("done_state")),
     HelpdeskFinding.DELIVERIES_UNREADABLE: (N_("See them"), f"{EVENTS}?state=failed&kind=unreadable"),
 }
-HINTS = frozenset(Hint)
 
 
 @dataclass(frozen=True, slots=True)

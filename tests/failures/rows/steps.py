@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+
+from producer.intake.refused import Refused
+from shared.notices.deliveries import Undelivered
 from shared.redis.heartbeat import KEY, WORKER, Heartbeats
 from shared.redis.keys import key_of
 from shared.store.tables.journal import EventState
-from tests.failures.rows.environment import OTHER, others_gone, others_there, waits
+from tests.failures import front
+from tests.failures.front import Given, Rule, passes
+from tests.failures.rows.connections import in_front, passes_on
+from tests.failures.rows.environment import (
+    DELAY,
+    NOT_IN,
+    OTHER,
+    nothing_comes,
+    others_gone,
+    others_there,
+    refused,
+    waits,
+)
 from tests.failures.rows.row import Row
-from tests.failures.stage import Stage
+from tests.failures.stage import Act, Stage, both, patch
+from tests.support.bridge import DEVELOPER
+
+HOP_BY_HOP = front.NOT_PASSED_ON
+CLOSED = "The accounting period of this day is closed"
 
 
 def on_another_database(stage: Stage) -> None:
@@ -20,6 +41,29 @@ def on_this_database(stage: Stage) -> None:
     """Restart it with the DESKBRIDGE_DATABASE_URL of the other processes."""
     others_gone(stage)
     Heartbeats(stage.bridge.redis).mark(WORKER)
+
+
+def wrong_last_part(stage: Stage) -> None:
+    """Enter /webhooks/glpi/tickets as the URL of a webhook in GLPI."""
+    kept = Refused()
+    kept.note("10.0.0.7", Undelivered.PATH_UNKNOWN(path="/webhooks/glpi/tickets"))
+    refused(kept.told())(stage)
+
+
+def refuses(path: str, message: str) -> Callable[[str], Rule]:
+    """Return the rule of a Redmine whose plug-in refuses creations with a message of its own."""
+    content = json.dumps({"errors": [message]}).encode()
+
+    def answer(method: str, called: str) -> Given | None:
+        is_meant = method == "POST" and called.startswith(path)
+        return (422, {"Content-Type": "application/json"}, content) if is_meant else None
+
+    return lambda _: answer
+
+
+def strips(*headers: str) -> Act:
+    """Make a proxy remove headers of requests."""
+    return lambda stage: stage.patched.setattr(front, "NOT_PASSED_ON", (*HOP_BY_HOP, *headers))
 
 
 STEPS = [
@@ -35,6 +79,54 @@ STEPS = [
         arrives=waits,
         never=("o worker is running", "tart a worker", "its own Redis"),
         told_before=True,
+    ),
+    Row(
+        30,
+        "a webhook's address has a wrong last part",
+        wrong_last_part,
+        None,
+        doctor="there is nothing at /webhooks/glpi/tickets",
+        step="correct the URL in GLPI: /events for the plugin; /webhooks/glpi/ticket, ",
+        heal=refused([]),
+        everywhere=NOT_IN,
+        overview="there is nothing at /webhooks/glpi/tickets",
+        arrives=nothing_comes,
+        told_before=True,
+    ),
+    Row(
+        15,
+        "the workflow requires a due date",
+        patch("roles", DEVELOPER, required=["due_date"]),
+        EventState.FAILED,
+        doctor="1 event failed: Redmine rejected the call: POST /issues.json",
+        step="Redmine's message names it (required fields: Administration, Workflow, Fields permissions",
+        heal=patch("roles", DEVELOPER, required=[]),
+        everywhere="Due date cannot be blank",
+        overview="Due date cannot be blank",
+    ),
+    Row(
+        21,
+        "the accounting period is closed",
+        in_front(refuses("/time_entries.json", CLOSED)),
+        EventState.FAILED,
+        doctor="1 event failed: Redmine rejected the call: POST /time_entries.json",
+        step="Redmine's message names it (required fields and limits: Administration, Settings, Time tracking",
+        heal=passes_on,
+        everywhere=CLOSED,
+    ),
+    Row(
+        23,
+        "a proxy strips X-Redmine-Switch-User",
+        both(in_front(lambda _: passes), strips("x-redmine-switch-user")),
+        EventState.DONE,
+        doctor="Redmine ignores X-Redmine-Switch-User",
+        step="check header_prefix (`deskbridge config show`) and the proxies on the way",
+        heal=strips(),
+        events=DELAY,
+        history="Redmine did not act as alice, although the request named this user",
+        ticket="under another user",
+        overview="wrong author",
+        left="wrong author",
     ),
 ]
 """Numbered as the failures that this table extends."""

@@ -10,6 +10,8 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+import structlog
+from pydantic import SecretStr
 from requests.adapters import HTTPAdapter
 
 from producer.admin.doctor.finding import CheckResult, Status
@@ -93,6 +95,19 @@ def test_a_refused_delivery_is_told_with_address_reason_and_what_to_do(
     assert (found["count"], found["addresses"]) == (1, ["127.0.0.1 (1)"])
     assert step in found["todo"]
     assert "0 min ago" in found["what"]
+
+
+def test_a_webhook_with_a_wrong_last_part_is_refused_logged_and_counted(run: Run) -> None:
+    producer = run(glpi_webhook_secrets=(SecretStr("a-secret-of-glpi"),))
+    address = f"{producer.base_url}/webhooks/glpi/tickets"
+    with structlog.testing.capture_logs() as logged:
+        assert producer.http.post(address, data=b"{}", timeout=10).status_code == 404
+    assert [(one["status"], one["code"]) for one in logged if one["event"] == "refused"] == [
+        (404, "path_unknown")
+    ]
+    found = soon(producer, "path_unknown")
+    assert "there is nothing at /webhooks/glpi/tickets" in found["what"]
+    assert "/webhooks/glpi/ticket, " in found["todo"]
 
 
 def test_a_clock_that_is_off_is_told_by_how_much(run: Run) -> None:
