@@ -199,7 +199,7 @@ class HelpdeskFinding(Code):
     DOCUMENT_NOT_ATTACHED = Message(
         "document_not_attached",
         "the newest document (event {event_id}) is not attached: {because}",
-        why="fix the cause[: {where}]; if the event failed, then run `deskbridge event replay {event_id}`",
+        why="fix the cause; if the event failed, then run `deskbridge event replay {event_id}`[; {where}]",
         article="KB-WORK-009",
     )
     DOCUMENTS_REACHABLE = Message(

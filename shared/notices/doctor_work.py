@@ -132,7 +132,7 @@ class WorkFinding(Code):
     EVENTS_FAILED_FOR = Message(
         "events_failed_for",
         Plural("{count} event failed: {cause}", "{count} events failed: {cause}"),
-        why="fix the cause[: {where}], then run `deskbridge event replay --state failed --code {code}`",
+        why="fix the cause, then run `deskbridge event replay --state failed --code {code}`[; {where}]",
         article="KB-WORK-003",
     )
     EVENTS_FIXED = Message(
@@ -178,7 +178,7 @@ class WorkFinding(Code):
             "the status of {count} issue differs from its ticket's (ticket {tickets}): {cause}",
             "the status of {count} issues differs from their tickets' (newest tickets: {tickets}): {cause}",
         ),
-        why="fix the cause[: {where}], then run `deskbridge event replay {events: }`",
+        why="fix the cause, then run `deskbridge event replay {events: }`[; {where}]",
         article="KB-SETUP-004",
     )
     FIELDS_TAKEN = Message(
@@ -234,21 +234,21 @@ class InRedmine(Code, article="KB-WORK-003"):
     OF_ISSUES = Message(
         "refused_issue_place",
         (
-            "Redmine's message names it (required fields: Administration, Workflow, Fields permissions; other rules: "
-            "Redmine's plug-ins)"
+            "Redmine's message names the cause (required fields: Administration, Workflow, Fields permissions; other "
+            "rules: Redmine's plug-ins)"
         ),
     )
     OF_TIME_ENTRIES = Message(
         "refused_time_place",
         (
-            "Redmine's message names it (required fields and limits: Administration, Settings, Time tracking; closed "
-            "periods: Redmine's plug-ins)"
+            "Redmine's message names the cause (required fields and limits: Administration, Settings, Time tracking; "
+            "closed periods: Redmine's plug-ins)"
         ),
     )
     OF_FILES = Message(
         "refused_file_place",
         (
-            "Redmine's message names it (size and extensions: Administration, Settings, Files; virus scanners: "
+            "Redmine's message names the cause (size and extensions: Administration, Settings, Files; virus scanners: "
             "Redmine's plug-ins)"
         ),
     )
