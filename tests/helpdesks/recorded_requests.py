@@ -16,6 +16,9 @@ SECRET = "a longer s3cret-for-glpi"
 """The secret for newly signed requests, since the producer accepts no secret as short as the recorded one."""
 FOLDER = Path(__file__).parent / "recorded"
 
+CREATED = b"2026-11-27T11:38:36+00:00", b"2026-11-21T12:46:36+00:00"
+"""When the notes' ticket and the tasks' ticket were created."""
+
 
 @dataclass(frozen=True)
 class Recorded:
@@ -38,8 +41,11 @@ class Recorded:
         return signed(json.dumps(data, indent=4).encode(), at or self.at, target=self.target)
 
     def stamped(self, at: int) -> Recorded:
-        """Return the same request with another time stamp, signed again."""
-        return signed(self.body, at, target=self.target)
+        """Return the same request with another time stamp, signed again.
+
+        The notes were recorded on another GLPI than the tasks: its ticket 1 becomes theirs.
+        """
+        return signed(self.body.replace(*CREATED), at, target=self.target)
 
 
 def recorded(name: str) -> Recorded:
