@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
 from producer.intake.refused import Refused
 from shared.notices.deliveries import Undelivered
@@ -66,6 +67,25 @@ def strips(*headers: str) -> Act:
     return lambda stage: stage.patched.setattr(front, "NOT_PASSED_ON", (*HOP_BY_HOP, *headers))
 
 
+def redis_at(stage: Stage, url: str) -> None:
+    """Restart every process with this DESKBRIDGE_REDIS_URL."""
+    stage.patched.setenv("DESKBRIDGE_REDIS_URL", url)
+    for redis in (stage.bridge.redis, stage.console.app.state.services.redis):
+        redis.connection_pool.connection_kwargs["port"] = urlsplit(url).port
+        redis.connection_pool.reset()
+
+
+def wrong_port(stage: Stage) -> None:
+    """Write the port of a web server into DESKBRIDGE_REDIS_URL."""
+    stage.during.callback(right_port, stage)
+    redis_at(stage, stage.tracker.base_url.replace("http://", "redis://"))
+
+
+def right_port(stage: Stage) -> None:
+    """Write the port of Redis."""
+    redis_at(stage, stage.bridge.settings.redis_url.get_secret_value())
+
+
 STEPS = [
     Row(
         10,
@@ -78,6 +98,20 @@ STEPS = [
         everywhere=f"uses another one (installation {OTHER})",
         arrives=waits,
         never=("o worker is running", "tart a worker", "its own Redis"),
+        told_before=True,
+    ),
+    Row(
+        12,
+        "DESKBRIDGE_REDIS_URL has the port of another server",
+        wrong_port,
+        EventState.PENDING,
+        doctor="gave no answer in Redis' protocol (at 127.0.0.1:",
+        step="correct host and port in DESKBRIDGE_REDIS_URL",
+        heal=right_port,
+        everywhere="gave no answer in Redis' protocol",
+        arrives=waits,
+        unreachable=("redis",),
+        never=("o worker is running", "InvalidResponse", "ConnectionError"),
         told_before=True,
     ),
     Row(
