@@ -16,6 +16,7 @@ from producer.admin.access.accounts import AccountStore
 from producer.admin.records.rights import Right
 from producer.console.app import create_console
 from shared.metadata.synchronisation import synchronise
+from shared.process.itself import Process
 from tests.support.bridge import Bridge
 from tests.support.serving import Served
 
@@ -51,7 +52,9 @@ def _calls_beside_playwright(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def console(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    """A console for the test's bridge, with an administrator, an operator and a viewer."""
+    """A console for the test's bridge with a producer, and with an administrator, an operator and a viewer."""
+    with bridge.store.transaction() as tx:
+        tx.producers.mark("here:8080", Process.here(), [])
     monkeypatch.setattr(
         argon2, "PasswordHasher", partial(argon2.PasswordHasher, time_cost=1, memory_cost=8, parallelism=1)
     )
