@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
 import argon2
 import pytest
 from playwright.sync_api import expect
+from sqlalchemy import update
 
 from producer.admin.access.accounts import AccountStore
 from producer.admin.records.rights import Right
 from producer.console.app import create_console
 from shared.metadata.synchronisation import synchronise
 from shared.process.itself import Process
+from shared.store.tables.journal import ProducerSign
 from tests.support.bridge import Bridge
 from tests.support.serving import Served
 
@@ -55,6 +58,8 @@ def console(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]
     """A console for the test's bridge with a producer, and with an administrator, an operator and a viewer."""
     with bridge.store.transaction() as tx:
         tx.producers.mark("here:8080", Process.here(), [])
+    with bridge.store.database.transaction() as session:  # it runs for as long as the test takes
+        session.execute(update(ProducerSign).values(seen_at=datetime.now(UTC) + timedelta(days=1)))
     monkeypatch.setattr(
         argon2, "PasswordHasher", partial(argon2.PasswordHasher, time_cost=1, memory_cost=8, parallelism=1)
     )
