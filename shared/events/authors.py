@@ -33,7 +33,7 @@ def whose_hours(writer: Person | None, technician: Person | None, config: Plugin
 
 
 def is_requesters(event: Event) -> bool:
-    """Return whether an event's text or document is the requester's, who need not have an account on the tracker."""
+    """Return whether an event's text or document is the requester's, who needs neither an account nor a membership."""
     ticket, writer = event.ticket, event.user
     if event.addition is None or writer is None or ticket.requester is None:
         return False

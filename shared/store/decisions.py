@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 
-from shared.events.authors import author_of
+from shared.events.authors import author_of, is_requesters
 from shared.events.config import PluginConfig
 from shared.events.event import Event
 from shared.events.filter import why_nothing_is_sent
@@ -373,7 +373,7 @@ class Decisions:
     def _attribute(self, row: LedgerRow, found: Found) -> None:
         """Record the author of an object that was found, if unintended, for the event that asked for it."""
         event = asked_by(self.tx, row)
-        if event is None:
+        if event is None or is_requesters(event):
             return
         user = author_of(event, self.config) if self.kind.is_on_issue else event.ticket.technician
         match = self.tx.people.match(user, administrators=self.config.match_administrators)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
+from typing import Any
 
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from shared.notices.kinds import Kind
+from shared.notices.reasons import Reason
 from shared.store.tables.journal import EventState
 from shared.templating.operations import Operation
 from shared.tracker.answers import Answer
@@ -16,7 +18,7 @@ from tests.integration.test_notes import notes
 from tests.integration.test_templates import activate
 from tests.support.bridge import Bridge
 from tests.support.calls import Call, around_calls
-from tests.support.events import ALICE, BOB, followup, followup_event, solution_event, task_event
+from tests.support.events import ALICE, BOB, followup, followup_event, solution_event, task_event, ticket
 from tests.support.ledger import notes_of, row, until_settled
 
 CAROL = {"id": 9, "email": "carol@example.test", "name": "Carol Clark"}
@@ -148,3 +150,39 @@ def test_a_template_is_rendered_without_the_person_if_redmine_refuses_them(
     events = followup_event(1, of_followup=of_member), followup_event(2, of_followup=of_locked)
     assert begun.forward(*events) == [DONE, DONE], begun.steps()
     assert notes(stand_in) == [("alice", "Toner 77 ordered"), ("admin", "Bob Baker: Toner 78 ordered")]
+
+
+@pytest.mark.parametrize(
+    ("writer", "requester", "is_answer_lost", "code"),
+    [
+        pytest.param(CAROL, CAROL, False, Reason.NOTE_SENT, id="no member"),
+        pytest.param(CAROL, CAROL, True, Reason.NOTE_SENT, id="no member, answer lost"),
+        pytest.param(CAROL, BOB, False, Reason.NOTE_SENT_AS_ANOTHER, id="another's ticket"),
+        pytest.param(CAROL, BOB, True, Reason.NOTE_SENT_AS_ANOTHER, id="another's ticket, answer lost"),
+        pytest.param(BOB, BOB, False, Reason.NOTE_SENT_AS_ANOTHER, id="member without the right"),
+    ],
+)
+def test_a_requester_who_is_no_member_is_no_wrong_author(
+    begun: Bridge,
+    stand_in: StandIn,
+    writer: dict[str, Any],
+    requester: dict[str, Any],
+    is_answer_lost: bool,
+    code: Reason,
+) -> None:
+    drop_notes(stand_in)
+    asking = followup_event(1, of_ticket=ticket(requester=requester), of_followup=followup(user=writer))
+    (event_id,) = begun.receive(asking)
+    puts = count(1)
+
+    def losing(call: Call) -> Answer:
+        if is_answer_lost and call.method == "PUT" and next(puts) == 2:  # as the API user, after the person
+            stand_in.fault("reset_after", method="PUT", path="/issues/6.json", count=1)
+        return call.make(True)
+
+    with around_calls(losing):
+        begun.sync()
+    until_settled(begun)
+    assert len(notes(stand_in)) == 1, begun.steps()
+    assert notes(stand_in)[0][0] == "admin"
+    assert begun.event(event_id).code == code

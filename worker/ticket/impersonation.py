@@ -59,7 +59,7 @@ class Sender:
         wrong: why the API user acted in the person's place, and what would change that.
         is_withheld: whether the API user acts although the person is known, since a note would become public or the
             person may not upload.
-        is_requesters: whether it sends a requester's text or document: nobody expects them to have an account.
+        is_requesters: whether it sends a requester's text or document: they need neither an account nor a membership.
     """
 
     ctx: TicketContext
@@ -169,9 +169,11 @@ class Sender:
 
     def wrong_author(self, author_id: int | None) -> Notice | None:
         """Return why the author in an answer is not the intended one, or None if it is."""
-        person = self.person
+        person, wrong = self.person, self.wrong
+        if self.is_requesters and wrong is not None and wrong.code == Misattribution.NOT_MEMBER:
+            return None
         if person is None and self.is_withheld:
-            return self.wrong
+            return wrong
         if person is None and self.is_requesters:
             return None
         if person is None:
@@ -180,7 +182,7 @@ class Sender:
             return Misattribution.NOT_MATCHED(match=why) if is_named else Misattribution.NOBODY_NAMED()
         if author_id in (person.tracker_user_id, None):
             return None
-        return self.wrong or Misattribution.SWITCH_IGNORED(login=person.login)
+        return wrong or Misattribution.SWITCH_IGNORED(login=person.login)
 
     @property
     def _is_private(self) -> bool:

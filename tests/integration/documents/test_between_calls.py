@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
+from shared.notices.reasons import Reason
 from shared.store.tables.journal import EventState
 from tests.integration.documents import SIZE
 from tests.support.bridge import Bridge
-from tests.support.events import ALICE, document, document_event
+from tests.support.events import ALICE, document, document_event, ticket
 from tests.support.ledger import attachments_of, stopped
 
 UPLOADS = "/uploads.json"
@@ -71,3 +72,15 @@ def test_a_document_of_a_person_who_may_upload_nowhere_is_the_api_users(
         begun.sync()
     assert [one for one in stand_in.state()["memberships"] if one["user_id"] == 5] == [], begun.steps()
     assert attachments_of(stand_in) == [("admin", "scan-91.png", SIZE)]
+
+
+def test_a_document_of_a_requester_who_is_no_member_is_under_no_wrong_user(
+    begun: Bridge, stand_in: StandIn
+) -> None:
+    stand_in.patch("roles", NON_MEMBER, permissions=["view_issues"])
+    carol = {"id": 9, "email": "carol@example.test", "name": "Carol Clark"}
+    asked = ticket(requester=carol)
+    (event_id,) = begun.receive(document_event(1, of_ticket=asked, of_document=document(user=carol)))
+    begun.sync()
+    assert attachments_of(stand_in) == [("admin", "scan-91.png", SIZE)]
+    assert begun.event(event_id).code == Reason.DOCUMENT_ATTACHED
