@@ -139,7 +139,11 @@ def forget(
         return
     table(("Table", "Rows changed"), sorted(done.changed.items()))
     mails = count(len(done.person.mails), "e-mail address", "e-mail addresses")
-    say(f"The person was erased, with {mails}.")
+    say(
+        f"The person was erased, with {mails}.",
+        "A person who still exists in Redmine comes back at the next metadata sync, and one in GLPI with the next "
+        "event. Delete the person there, then run this command again.",
+    )
     if done.failed_events:
         say(
             f"The person has {count(len(done.failed_events), 'failed event')}. "

@@ -200,3 +200,9 @@ def test_an_erasure_also_deletes_what_the_doctor_found_last_which_can_name_the_p
     shell.end(shell.receive(task_event()), EventState.DONE, "sent")
     shell.do("user", "forget", "7")
     assert examination.kept(redis) is None
+
+
+def test_an_erasure_says_how_the_data_would_come_back(shell: Shell) -> None:
+    shell.end(shell.receive(task_event()), EventState.DONE, "sent")
+    told = shell.do("user", "forget", "7")
+    assert "still exists in Redmine comes back at the next metadata sync" in told
