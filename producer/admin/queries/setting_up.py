@@ -88,7 +88,7 @@ def setting_up(services: Services, found: Overview) -> SettingUp | None:
             "redmine": found.is_set_up,
             "formatting": config.text_formatting is not None,
             "metadata": good is not None,
-            "defaults": config.default_activity_id is not None and config.default_role_id is not None,
+            "defaults": config.default_activity_id is not None,  # without a role no members are added
             "statuses": bool(config.status_map),
             "mappings": found.counts.linked,
             "event": found.counts.newest is not None,

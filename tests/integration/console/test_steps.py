@@ -145,6 +145,16 @@ def test_the_type_of_new_issues_is_one_of_the_defaults(
         assert tx.configs.get()[0].default_tracker_id == 3
 
 
+def test_the_defaults_are_chosen_also_without_a_role(administrator: Visitor, stand_in: StandIn) -> None:
+    administrator.do("/console/setup/redmine", {"base_url": stand_in.base_url, "api_key": stand_in.api_key})
+    administrator.do("/console/setup/metadata")
+    administrator.open("/console")
+    assert "If empty, it adds no members." in part(administrator.page, "defaults")
+    administrator.do("/console/setup/settings", {"default_activity_id": "9", "default_role_id": ""})
+    assert "defaults" in ticks(administrator)
+    assert "no role" in part(administrator.page, "defaults")
+
+
 def test_an_entity_with_the_name_of_a_project_is_mapped_by_one_click(
     administrator: Visitor, bridge: Bridge, stand_in: StandIn
 ) -> None:
