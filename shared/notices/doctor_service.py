@@ -378,7 +378,7 @@ class ServiceFinding(Code):
         article="KB-TRACKER-008",
     )
     NO_CALLS_LATELY = Message(
-        "no_calls_lately", "no worker has reported its number of concurrent calls", article="KB-TRACKER-008"
+        "no_calls_lately", "no running worker has called Redmine lately", article="KB-TRACKER-008"
     )
     NO_RATE_LIMIT = Message("no_rate_limit", "no limit is set", article="KB-TRACKER-008")
     RATE_LIMIT_KEPT = Message(

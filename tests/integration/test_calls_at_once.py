@@ -17,6 +17,7 @@ from shared.notices.limits import CallLimit, CallLimitBy
 from shared.process.itself import Process
 from shared.redis.call_limits import publish
 from shared.redis.heartbeat import WORKER, Heartbeats
+from shared.redis.latency import note_calls
 from shared.tracker.meter import Meter
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
@@ -47,6 +48,15 @@ def test_the_doctor_says_how_many_and_why(bridge: Bridge) -> None:
     because = CallLimitBy.QUEUEING(ratio=1.8)
     assert one.found == ServiceFinding.CALLS_AT_ONCE(host="here", pid=1, count=3, because=because)
     assert "1.8 times as long" in one.what
+
+
+def test_the_doctor_speaks_of_response_times_only_after_calls(bridge: Bridge) -> None:
+    worker = replace(Process.here(), host="here", pid=1)
+    Heartbeats(bridge.redis).mark(WORKER, worker)
+    publish(bridge.redis, worker, CallLimit(8))
+    assert [one.found for one in found(bridge)] == [ServiceFinding.NO_CALLS_LATELY()]
+    note_calls(bridge.redis, {"POST issues": (1, 0.2)})
+    assert [one.found.code for one in found(bridge)] == [ServiceFinding.CALLS_AT_ONCE]
 
 
 def test_the_trace_says_that_a_ticket_waited_and_for_what(

@@ -19,11 +19,12 @@ from shared.diagnosis.redis_health import KEEPS_ALL
 from shared.errors import SettingsError
 from shared.notices.doctor_service import ServiceFinding
 from shared.notices.doctor_setup import Named
+from shared.notices.limits import CallLimitBy
 from shared.notices.notice import Code, Notice
 from shared.process.itself import release
 from shared.redis.call_limits import published
 from shared.redis.heartbeat import ALIVE_S, ProcessSign
-from shared.redis.latency import SLOW_S
+from shared.redis.latency import SLOW_S, seconds_per_call
 from shared.store.journal.producers import Producer
 from shared.store.tables import schema
 from shared.store.tables.database import words_of
@@ -206,7 +207,12 @@ def console(installation: Installation) -> Iterator[CheckResult]:
 def calls(installation: Installation) -> Iterator[CheckResult]:
     """Report how many calls each worker makes to the tracker at once, and why not more."""
     try:
-        found = published(installation.redis)
+        is_idle = seconds_per_call(installation.redis) is None
+        found = [
+            one
+            for one in published(installation.redis)
+            if not is_idle or one.limit.why is not CallLimitBy.OPENING  # then there are no response times
+        ]
     except RedisError:
         return
     for worker, limit in ((one.process, one.limit) for one in found):
