@@ -58,12 +58,8 @@ def settings(process: str = "command") -> Settings:
         raise WrongUsage(error.notice) from None
     configure_logging(loaded.log_format, process=process)
     if process == "command":  # a command itself reports what a process would log
-        logging.getLogger(CHANNEL).setLevel(logging.ERROR)
-        for name in (
-            "tracker",
-            "throttle",
-        ):  # except for the tracker's refusals (SPEC 7), and what a command waits for
-            logging.getLogger(f"{CHANNEL}.{name}").setLevel(logging.WARNING)
+        logging.getLogger(CHANNEL).setLevel(logging.CRITICAL)
+        logging.getLogger(f"{CHANNEL}.throttle").setLevel(logging.WARNING)  # what a command waits for
     return loaded
 
 

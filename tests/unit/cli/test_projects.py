@@ -89,3 +89,10 @@ def test_a_tracker_that_is_away_is_one_line(shell: Shell, tracker: StandIn) -> N
     tracker.stop()
     assert "Redmine cannot be reached" in shell.fail("project", "create", "entity", "9", *LAB)
     assert "Redmine cannot be reached" in shell.fail("metadata", "sync")
+
+
+def test_a_refusal_of_redmine_is_said_once(shell: Shell, tracker: StandIn) -> None:
+    tracker.fault("status_before", method="GET", path="/projects.json", status=403)
+    complaint = shell.fail("metadata", "sync")
+    assert "403" in complaint
+    assert len(complaint.splitlines()) == 1, complaint
