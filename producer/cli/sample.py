@@ -45,7 +45,7 @@ def send_sample(
         as_json: whether one JSON document is shown.
     """
     from producer.admin.samples import removal
-    from producer.admin.samples.events import new_event
+    from producer.admin.samples.events import new_event, note_sent
     from producer.admin.samples.outcome import outcome_json, wait_for
 
     if email is not None and "@" not in email:
@@ -58,6 +58,7 @@ def send_sample(
         sample = new_event(services.store, entity, email)
         with removal.sending(services, sample.id):
             event_id = _post(url, secret, sample)
+            note_sent(services.store, sample)
             found = wait_for(services.store, event_id, sample.id, seconds)
             removed, failed = (
                 (None, _still_waits(found, seconds)) if found.waits else _remove(services, sample.id)

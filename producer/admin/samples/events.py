@@ -45,7 +45,7 @@ def mark_of(sample_id: int) -> str:
 
 
 def new_event(store: Store, entity_id: int | None, email: str | None) -> Sample:
-    """Build a test event with a finished ticket task of 15 minutes, and record in the audit log that it is sent.
+    """Build a test event with a finished ticket task of 15 minutes.
 
     Args:
         store: the database.
@@ -60,7 +60,6 @@ def new_event(store: Store, entity_id: int | None, email: str | None) -> Sample:
         link = _mapping(tx, entity_id)
         config, _ = tx.configs.get()
         user = _user(tx, sample_id, email)
-        tx.changes.note(Did.SAMPLE_SENT(id=sample_id))
     text = f"Sent by `deskbridge event send --sample`, which deletes it. {mark_of(sample_id)}"
     ticket = {
         "id": sample_id,
@@ -82,6 +81,12 @@ def new_event(store: Store, entity_id: int | None, email: str | None) -> Sample:
     }
     event = {"event": "ticket_task.updated", "occurred_at": now.isoformat(), "ticket": ticket, "task": task}
     return Sample(sample_id, link, event)
+
+
+def note_sent(store: Store, sample: Sample) -> None:
+    """Record in the audit log that the producer has accepted a test event."""
+    with store.transaction() as tx:
+        tx.changes.note(Did.SAMPLE_SENT(id=sample.id))
 
 
 def _mapping(tx: Transaction, entity_id: int | None) -> ProjectMapping:

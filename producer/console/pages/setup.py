@@ -12,7 +12,7 @@ from starlette.responses import Response
 from producer.admin.configuration import configuration
 from producer.admin.configuration.connecting import sealed_key, try_connection, unsealed_key
 from producer.admin.configuration.metadata import begin_reading
-from producer.admin.samples.events import NoSample, new_event
+from producer.admin.samples.events import NoSample, new_event, note_sent
 from producer.admin.samples.removal import remove_left_over
 from producer.console.auth.answers import WithServices
 from producer.console.pages.overview import Attempt, show_overview
@@ -99,6 +99,7 @@ def send_event(request: Request, services: WithServices, form: Form) -> Response
             sender.send([ready_event(sample.event)])
         finally:
             sender.close()
+        note_sent(services.store, sample)
     except (NoSample, NotSent, SettingsError) as failure:
         return _failed(request, services, "event", sentence(failure.notice), typed={"url": url})
     return go(HOME, "test-sent")

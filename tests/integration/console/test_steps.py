@@ -15,6 +15,7 @@ from producer.admin.records.rights import Right
 from producer.console.pages import setup
 from producer.intake.app import create_app
 from shared.events.config import PluginConfig
+from shared.notices.changes import Did
 from shared.values.ids import is_sample
 from tests.browser.test_first_day import emptied
 from tests.integration.console.conftest import ComeIn, Console
@@ -207,6 +208,16 @@ def test_a_test_event_goes_to_no_address_that_a_producer_cannot_have(
     answer = administrator.send("/console/setup/event", {"url": url})
     assert answer.status_code == 422
     assert 'class="fault"' in part(answer.text, "event")
+
+
+def test_a_test_event_that_reached_no_producer_is_not_in_the_audit_log(
+    administrator: Visitor, bridge: Bridge, stand_in: StandIn
+) -> None:
+    set_up(administrator, stand_in)
+    administrator.do("/console/links/entity/3?back=/console", {"tracker_project_id": "1"})
+    assert administrator.send("/console/setup/event", {"url": "http://127.0.0.1:9/events"}).status_code == 422
+    with bridge.store.transaction() as tx:
+        assert Did.SAMPLE_SENT not in [one.code for one in tx.changes.find(limit=99)]
 
 
 def test_a_test_event_without_a_mapping_says_what_is_missing(administrator: Visitor) -> None:

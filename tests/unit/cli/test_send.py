@@ -18,8 +18,10 @@ from producer.http.bodies import LARGEST_BODY
 from producer.http.problems import Problem
 from producer.intake.deliveries import deliveries
 from producer.intake.signatures import Verifier
+from shared.notices.changes import Did
 from shared.notices.invalid import Invalid
 from shared.notices.refusals import Refusal
+from shared.store.configuration.mappings import MappingKind, ProjectMapping
 from tests.support.events import task_event, ticket, ticket_event
 from tests.support.refusals import says
 from tests.unit.cli.conftest import SECRET, Shell
@@ -221,3 +223,28 @@ def test_a_producer_that_asks_to_wait_is_waited_for(
     producer.busy = 99
     shell.fail("event", "send", str(file))
     assert len(waited) == 2 + sending.MOST_WAITS
+
+
+@pytest.fixture
+def mapped(shell: Shell) -> Shell:
+    """A shell whose deskbridge has a mapping, so that it can send a sample."""
+    with shell.store.transaction() as tx:
+        tx.mappings.put(ProjectMapping(MappingKind.ENTITY, 3, 1, None))
+    return shell
+
+
+def recorded(shell: Shell) -> list[str]:
+    """Return the codes of the audit log."""
+    with shell.store.transaction() as tx:
+        return [one.code for one in tx.changes.find(limit=9)]
+
+
+def test_a_sample_that_reached_no_producer_is_not_in_the_audit_log(mapped: Shell) -> None:
+    mapped.fail("event", "send", "--sample", "--url", "http://127.0.0.1:1/events")
+    assert Did.SAMPLE_SENT not in recorded(mapped)
+
+
+def test_a_sample_that_was_accepted_is_in_the_audit_log(mapped: Shell, producer: FakeProducer) -> None:
+    assert mapped.type("event", "send", "--sample", "--wait", "0").exit_code == 1, "no worker runs"
+    assert len(producer.requests) == 1
+    assert recorded(mapped) == [Did.SAMPLE_SENT]
