@@ -11,7 +11,8 @@ from producer.cli.failures import WrongUsage
 from producer.cli.output import complain, print_json, say, warn
 from producer.cli.services import open_services
 from shared.errors import BridgeError
-from shared.notices.notice import Notice
+from shared.notices.notice import Notice, codes_in
+from shared.notices.reasons import Matching
 from shared.notices.refusals import Refusal
 from shared.notices.render import sentence
 
@@ -74,7 +75,7 @@ def send_sample(
             }
         )
     else:
-        _tell(sample, found)
+        _tell(sample, email, found)
         for one in [*before, *([removed] if removed else [])]:
             _tell_removed(one)
         if failed:
@@ -141,7 +142,7 @@ def _still_waits(found: Outcome, seconds: float) -> Notice:
     return Refusal.SAMPLE_WAITS(seconds=seconds, because=found.because)
 
 
-def _tell(sample: Sample, found: Outcome) -> None:
+def _tell(sample: Sample, email: str | None, found: Outcome) -> None:
     link = found.trace.link
     say(f"Sent a test ticket of {sample.link} (sample {sample.id}, event {found.event_id}):")
     for step in found.trace.steps:
@@ -154,6 +155,10 @@ def _tell(sample: Sample, found: Outcome) -> None:
             f"As expected: issue #{link.tracker_issue_id} by {link.author or 'the API user'} with {given}, "
             f"and time entry #{found.trace.ticket_tasks[0].time_entry_id}."
         )
+    elif wrong := found.wrong_author:
+        is_unknown = Matching.EMAIL_UNKNOWN in codes_in(wrong)
+        unknown = "no active Redmine user has this address. If one should, run `deskbridge metadata sync`"
+        complain(f"the API user acted, not {email}: {unknown if is_unknown else sentence(wrong)}")
     elif not found.waits:
         complain(f"the test failed: the event is {found.state}, because {sentence(found.because)}")
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from producer.admin.presenters.shapes import Shape, reason_json
 from producer.admin.queries.story import TicketTrace, trace_ticket
 from producer.admin.records.transaction import Store
+from shared.notices.authors import Misattribution
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
 from shared.store.tables.journal import EventState
@@ -45,14 +46,23 @@ class Outcome:
         return self.trace.link is not None and self.trace.link.state == LedgerState.LINKED
 
     @property
+    def wrong_author(self) -> Notice | None:
+        """Why the API user acted although the event names a person, or None if this is not so."""
+        if self.notice is None or self.notice.code != Reason.TIME_LOGGED_AS_ANOTHER:
+            return None
+        wrong: Notice | None = self.notice.params.get("because") or self.notice.params.get("of_issue")
+        return None if wrong and wrong.code == Misattribution.NOBODY_NAMED else wrong
+
+    @property
     def is_as_expected(self) -> bool:
-        """Whether issue and time entry exist, and nothing remains to be done."""
+        """Whether issue and time entry exist under the right user, and nothing remains to be done."""
         logged = [one.state for one in self.trace.ticket_tasks]
         return (
             self.state == EventState.DONE
             and self.is_linked
             and logged == [LedgerState.LINKED]
             and not self.waits
+            and self.wrong_author is None
         )
 
     @property

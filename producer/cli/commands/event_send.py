@@ -78,7 +78,8 @@ def send(
     deskbridge checks the file first, and sends nothing if an event is invalid. Sending a file twice changes nothing.
 
     --sample sends a test ticket with a finished task. Its ids never occur in GLPI. The command shows the issue, the
-    time entry and the status, and deletes them again. Exits with 1 if one of them is missing.
+    time entry and the status, and deletes them again. Exits with 1 if one of them is missing, or if the API user acted
+    for ADDRESS.
     """
     from producer.cli.sending import read_events
     from producer.http.sending import NotSent, ProducerClient

@@ -6,22 +6,29 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import requests
 from pydantic import SecretStr
 
+from producer.admin.samples import outcome
+from producer.admin.samples.outcome import Outcome
 from producer.cli.sending import LARGEST_BATCH, MOST_EVENTS, NotSent, batches, read_events
 from producer.http import sending
 from producer.http.bodies import LARGEST_BODY
 from producer.http.problems import Problem
 from producer.intake.deliveries import deliveries
 from producer.intake.signatures import Verifier
+from shared.notices.authors import Misattribution
 from shared.notices.changes import Did
 from shared.notices.invalid import Invalid
+from shared.notices.notice import Notice
+from shared.notices.reasons import Matching, Reason
 from shared.notices.refusals import Refusal
 from shared.store.configuration.mappings import MappingKind, ProjectMapping
+from shared.store.tables.ledger import LedgerState
 from tests.support.events import task_event, ticket, ticket_event
 from tests.support.refusals import says
 from tests.unit.cli.conftest import SECRET, Shell
@@ -248,3 +255,40 @@ def test_a_sample_that_was_accepted_is_in_the_audit_log(mapped: Shell, producer:
     assert mapped.type("event", "send", "--sample", "--wait", "0").exit_code == 1, "no worker runs"
     assert len(producer.requests) == 1
     assert recorded(mapped) == [Did.SAMPLE_SENT]
+
+
+UNKNOWN = Misattribution.NOT_MATCHED(match=Matching.EMAIL_UNKNOWN(helpdesk_user_id=7))
+REFUSED = Misattribution.PERSON_REFUSED(login="alice", because=Reason.NO_LINK())
+
+
+@pytest.mark.parametrize(
+    ("email", "because", "code", "words"),
+    [
+        ("x@example.test", UNKNOWN, 1, "acted, not x@example.test: no active Redmine user has"),
+        ("x@example.test", REFUSED, 1, "not x@example.test: sent as the API user, because Redmine"),
+        (None, Misattribution.NOBODY_NAMED(), 0, ""),
+    ],
+)
+def test_a_sample_of_a_person_fails_if_the_api_user_acted(
+    mapped: Shell,
+    producer: FakeProducer,
+    monkeypatch: pytest.MonkeyPatch,
+    email: str | None,
+    because: Notice,
+    code: int,
+    words: str,
+) -> None:
+    assert producer
+    made = {"issue_id": 5, "time_entry_id": 6}
+    trace: Any = SimpleNamespace(
+        link=SimpleNamespace(state=LedgerState.LINKED, tracker_issue_id=5, author="admin"),
+        ticket_tasks=[SimpleNamespace(state=LedgerState.LINKED, time_entry_id=6)],
+        steps=[],
+        state=None,
+    )
+    notice = Reason.TIME_LOGGED_AS_ANOTHER(**made, because=because, of_issue=because)
+    monkeypatch.setattr(outcome, "wait_for", lambda *_: Outcome(1, "done", notice, trace, 2))
+    ended = mapped.type("event", "send", "--sample", *(["--email", email] if email else []))
+    assert ended.exit_code == code, ended.output
+    assert ("As expected" in ended.stdout) is (code == 0)
+    assert words in ended.stderr
