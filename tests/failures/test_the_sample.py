@@ -173,6 +173,16 @@ def test_it_acts_for_the_person_of_an_address(worker: Setting) -> None:
     assert changed <= {"membership_known"}, "bob stays a member, as after his first real ticket"
 
 
+def test_it_fails_if_no_user_of_the_tracker_has_the_address(worker: Setting) -> None:
+    before = worker.rows()
+    found = worker.send("--email", "stranger@example.test", code=1)
+    assert (found["ok"], found["as_expected"], found["state"]) == (False, False, "done")
+    assert (found["issue"]["author"], len(found["time_entries"]), found["left"]) == ("admin", 1, [])
+    assert worker.rows() == before
+    ended = worker.type("--url", worker.url, "--email", "stranger@example.test")
+    assert "the API user acted, not stranger@example.test: no active Redmine user has" in ended.stderr
+
+
 def test_it_acts_as_the_helpdesk_user_who_is_known_by_the_address_and_changes_nothing_of_them(
     worker: Setting,
 ) -> None:
