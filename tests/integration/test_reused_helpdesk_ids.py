@@ -177,6 +177,23 @@ def test_an_event_of_the_lost_ticket_is_not_sent_to_the_issue_of_the_new_one(
     assert [one["issue_id"] for one in entries(stand_in)] == [ISSUE, ISSUE + 1]
 
 
+@pytest.mark.parametrize("what", ["task", "note"])
+def test_a_failed_event_of_the_lost_ticket_stays_when_a_new_item_with_its_id_is_sent(
+    desk: Bridge, stand_in: StandIn, what: str
+) -> None:
+    """Its hours or text are entered by hand, so it must not vanish as sent by the new item's event."""
+    make, _, _ = ITEMS[what]
+    assert desk.forward(of_task(0, OLD, number=600)) == ["done"]
+    assert desk.forward(of_task(60, NEW, NEW, 900)) == ["on_hold"]
+    decide(desk, Kind.TICKET, 4711, None)
+    (late,) = desk.receive(make(1, OLD))
+    desk.sync()
+    new = make(62, NEW) | {"ticket": ticket(created_at=NEW)}
+    assert desk.forward(new) == ["done"]
+    assert desk.event(late).state == EventState.FAILED
+    assert desk.event(late).has_code(Reason.OF_EARLIER_TICKET)
+
+
 def test_a_new_item_does_not_take_the_object_of_a_lost_one_whose_answer_was_lost(
     desk: Bridge, stand_in: StandIn
 ) -> None:

@@ -302,16 +302,23 @@ def _waiting_for(ticket_id: int, key: str | None) -> ColumnElement[bool]:
 
 @cache
 def _done() -> Any:
-    """Return the statement that ends events as done, and failed events of their keys as superseded."""
+    """Return the statement that ends events as done, and failed events of their keys as superseded.
+
+    A failed event of an earlier ticket stays: a restored help desk gave its item's id to another item.
+    """
     columns, given = JOURNAL.c, DONE.table().c
     is_it, state = columns.id == given.event_id, partial(literal, type_=columns.state.type)
     explained = {
         name: case((is_it, given[f"done_{name}"]), else_=given[f"others_{name}"])
         for name in reason_columns(None)
     }
+    has_failed = and_(
+        unindexed(columns.state) == EventState.FAILED,
+        columns.code.is_distinct_from(str(Reason.OF_EARLIER_TICKET)),
+    )
     return (
         update(JOURNAL)
-        .where(columns.key == given.of_key, or_(is_it, unindexed(columns.state) == EventState.FAILED))
+        .where(columns.key == given.of_key, or_(is_it, has_failed))
         .values(
             state=case((is_it, state(EventState.DONE)), else_=state(EventState.SUPERSEDED)),
             next_attempt_at=case((is_it, None), else_=columns.next_attempt_at),
