@@ -104,6 +104,20 @@ def test_a_new_item_with_the_id_of_a_lost_one_waits_for_a_person_and_is_sent_if_
     assert (len(entries(stand_in)), len(notes_of(stand_in))) == ((3, 0) if what == "task" else (1, 2))
 
 
+@pytest.mark.parametrize("what", ITEMS)
+def test_an_item_on_hold_with_the_id_of_another_ticket_s_item_is_something_to_decide(
+    desk: Bridge, stand_in: StandIn, what: str
+) -> None:
+    make, _, _ = ITEMS[what]
+    other = ticket(4712, created_at=OLD)
+    kept = of_task(0, OLD, number=601) | {"ticket": other}
+    assert desk.forward(of_task(0, OLD, number=600), make(1, OLD)) == ["done", "done"]
+    assert desk.forward(kept, ticket_id=4712) == ["done"]
+    assert desk.forward(make(60, NEW) | {"ticket": other}, ticket_id=4712) == ["on_hold"]
+    with desk.store.transaction() as tx:
+        assert tx.journal.count_on_hold_for_nothing() == 0
+
+
 def test_a_person_may_say_that_it_is_the_same_after_all(desk: Bridge, stand_in: StandIn) -> None:
     assert desk.forward(of_task(0, OLD)) == ["done"]
     assert desk.forward(of_task(60, NEW)) == ["on_hold"]

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, NamedTuple, cast
 
-from sqlalchemy import ColumnElement, Table, and_, case, exists, func, or_, select
+from sqlalchemy import ColumnElement, String, Table, and_, case, exists, func, or_, select
 from sqlalchemy.orm import Session, aliased, load_only
 
 from shared.events.event import ADDITION_EVENTS, EVENTS, NOTE_EVENTS, is_private
@@ -181,8 +181,11 @@ class JournalQueries:
         return {code: count for code, count in self._session.execute(counts) if code}
 
     def count_on_hold_for_nothing(self) -> int:
-        """Return how many events are on hold although no creation of their ticket or ticket task waits for a person."""
-        issue, time = TicketIssueLink, TaskTimeLink
+        """Return how many events are on hold although no creation of their ticket or item waits for a person.
+
+        The item's row can belong to another ticket, whose item had the same id before a restore of the help desk.
+        """
+        issue, time, note = TicketIssueLink, TaskTimeLink, NoteLink
         of_ticket = exists().where(issue.ticket_id == JournalEvent.ticket_id, issue.state.in_(FOR_A_PERSON))
         its_own = or_(time.ticket_id == JournalEvent.ticket_id, time.task_id == JournalEvent.task_id)
         of_task = exists().where(its_own, time.state.in_(FOR_A_PERSON))
@@ -190,9 +193,10 @@ class JournalQueries:
             exists().where(one.ticket_id == JournalEvent.ticket_id, one.state.in_(FOR_A_PERSON))
             for one in (NoteLink, DocumentLink)
         )
-        on_hold = and_(
-            JournalEvent.state == EventState.ON_HOLD, ~of_ticket, ~of_task, *(~one for one in additions)
-        )
+        its_key = note.of_kind + ":" + note.item_id.cast(String)
+        of_note = exists().where(its_key == JournalEvent.key, note.state.in_(FOR_A_PERSON))
+        waiting = (of_ticket, of_task, of_note, *additions)
+        on_hold = and_(JournalEvent.state == EventState.ON_HOLD, *(~one for one in waiting))
         return self._session.scalar(select(func.count()).select_from(JournalEvent).where(on_hold)) or 0
 
     def waiting(self) -> Backlog:
