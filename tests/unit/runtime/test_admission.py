@@ -218,7 +218,7 @@ def test_files_that_failed_before_leave_a_slot_to_the_others(monkeypatch: pytest
             return [asyncio.create_task(made.run(runner.RunningTicket(7, holds(one)))) for one in kinds]
 
         first = begun(True, True, False)
-        await asyncio.sleep(0.1)
+        await asyncio.wait(first, timeout=PATIENCE_S, return_when=asyncio.FIRST_COMPLETED)
         refused = [task.result() for task in first if task.done()]
         may_end.set()
         held = [await task for task in first]
