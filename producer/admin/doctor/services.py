@@ -24,7 +24,7 @@ from shared.notices.notice import Code, Notice
 from shared.process.itself import release
 from shared.redis.call_limits import published
 from shared.redis.heartbeat import ALIVE_S, ProcessSign
-from shared.redis.latency import SLOW_S, seconds_per_call
+from shared.redis.latency import SLOW_S
 from shared.store.journal.producers import Producer
 from shared.store.tables import schema
 from shared.store.tables.database import words_of
@@ -207,7 +207,7 @@ def console(installation: Installation) -> Iterator[CheckResult]:
 def calls(installation: Installation) -> Iterator[CheckResult]:
     """Report how many calls each worker makes to the tracker at once, and why not more."""
     try:
-        is_idle = seconds_per_call(installation.redis) is None
+        is_idle = installation.redis_facts.seconds_per_call is None
         found = [
             one
             for one in published(installation.redis)

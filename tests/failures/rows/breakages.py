@@ -17,7 +17,7 @@ from tests.failures.rows.row import Row
 from tests.failures.stage import Stage, nothing_to_do
 
 OTHER_OWNER = "owner_of_the_test"
-NOBODY = 1
+CLOSED_PORT = 1
 """A port without a Redis, as the master of a replica."""
 REJECTED = "the producer rejects events, and GLPI sends them again"
 NO_WORKER = ("o worker is running", "tart `deskbridge worker`", "tart a worker")
@@ -26,7 +26,7 @@ NO_WORKER = ("o worker is running", "tart `deskbridge worker`", "tart a worker")
 def replica(stage: Stage) -> None:
     """Make Redis a replica of another server."""
     stage.during.callback(primary, stage)
-    stage.bridge.redis.replicaof("127.0.0.1", NOBODY)
+    stage.bridge.redis.replicaof("127.0.0.1", CLOSED_PORT)
 
 
 def primary(stage: Stage) -> None:
@@ -117,7 +117,7 @@ def fails_for_hours(stage: Stage) -> None:
 
 
 def works_again(stage: Stage) -> None:
-    """Mend the plug-in."""
+    """Repair the plug-in."""
     stage.stand_in.clear_faults(stage.kept["fault"])
 
 
